@@ -1,0 +1,47 @@
+"""Probabilistic topic models: the true posterior, fast, and the same answer twice.
+
+The public names are loaded on first use, so that ``import topicloom`` stays quick and compiles nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from topicloom import datasets as datasets
+    from topicloom import evaluation as evaluation
+    from topicloom.corpus import Corpus as Corpus
+    from topicloom.corpus import from_frame as from_frame
+    from topicloom.corpus import from_matrix as from_matrix
+    from topicloom.corpus import from_texts as from_texts
+    from topicloom.corpus import read as read
+    from topicloom.models import LDA as LDA
+    from topicloom.storage import load as load
+    from topicloom.storage import resume as resume
+
+_HOME = {
+    "Corpus": "topicloom.corpus",
+    "from_frame": "topicloom.corpus",
+    "from_matrix": "topicloom.corpus",
+    "from_texts": "topicloom.corpus",
+    "read": "topicloom.corpus",
+    "LDA": "topicloom.models",
+    "load": "topicloom.storage",
+    "resume": "topicloom.storage",
+}
+_MODULES = ("datasets", "evaluation")
+
+__all__ = sorted([*_HOME, *_MODULES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return import_module(f"topicloom.{name}")
+    raise AttributeError(f"module 'topicloom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,60 @@
+"""Parts of a corpus for training and for testing: whole documents, or tokens within each document."""
+
+import numpy as np
+
+from topicloom._types import AnyArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError
+
+
+def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """Training and test documents, drawn at random; each part keeps the documents' order."""
+    _check_share("test_share", test_share)
+    n_test = int(round(corpus.n_docs * test_share))
+    if n_test == 0 or n_test == corpus.n_docs:
+        raise InputError(
+            f"test_share={test_share} of {corpus.n_docs} documents leaves {n_test} for testing; both parts need at least one."
+        )
+    chosen = np.zeros(corpus.n_docs, bool)
+    chosen[np.random.default_rng(seed).permutation(corpus.n_docs)[:n_test]] = True
+    return corpus.select(~chosen), corpus.select(chosen)
+
+
+def split_halves(corpus: Corpus, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """First and second half of every document, for completion; the first half has the odd token.
+
+    Where the stream keeps no order (counts), a random half stands for the first: its words would otherwise be the
+    ones with small numbers.
+    """
+    lengths = corpus.doc_lengths
+    first = _rank_in_document(corpus, seed) < np.repeat((lengths + 1) // 2, lengths)
+    return corpus.keep_tokens(first), corpus.keep_tokens(~first)
+
+
+def hold_out_tokens(corpus: Corpus, share: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """A share of each document's tokens, drawn at random, is held out; returns (observed, held out)."""
+    _check_share("share", share)
+    lengths = corpus.doc_lengths
+    rank = _rank_in_document(corpus, seed, shuffle=True)
+    held = rank < np.repeat(np.rint(lengths * share).astype(np.int64), lengths)
+    return corpus.keep_tokens(~held), corpus.keep_tokens(held)
+
+
+def _rank_in_document(corpus: Corpus, seed: int, shuffle: bool = False) -> AnyArray:
+    """Position of each token in its document, in text order, or in a random order."""
+    if corpus.weights is not None:
+        raise InputError("a weighted corpus has no whole tokens to split; give counts.")
+    position = np.arange(corpus.n_tokens) - np.repeat(corpus.doc_ptr[:-1], corpus.doc_lengths)
+    if corpus.ordered and not shuffle:
+        return position
+    # Documents are contiguous, so sorting by (document, key) permutes each document in place.
+    keys = np.random.default_rng(seed).random(corpus.n_tokens)
+    order = np.lexsort((keys, corpus.token_docs))
+    rank = np.empty_like(position)
+    rank[order] = position
+    return rank
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0 < share < 1:
+        raise InputError(f"{name}={share} must lie between 0 and 1.")
