@@ -1,0 +1,1 @@
+"""Numba functions on plain arrays: no classes, no global random state, no allocation in loops over tokens."""

@@ -1,0 +1,34 @@
+"""The one way kernels are compiled."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile on first use, without the GIL, kept on disk for the next process.
+
+    Where nothing can be written next to the package nor in the user's cache, the kernel is compiled in memory only.
+    Sums are not reassociated: results must not depend on how LLVM likes to order an addition.
+    """
+    return _compile(function, fastmath=False)
+
+
+def reducing_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """As ``kernel``, for small helpers whose sum or product may be reordered so that it vectorises.
+
+    The order is fixed by the compiled code, so one machine gives one answer whatever the number of threads.
+    """
+    return _compile(function, fastmath={"reassoc", "contract", "nsz"})
+
+
+def _compile(function: Callable[P, R], fastmath: bool | set[str]) -> Callable[P, R]:
+    options = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    try:
+        return cast(Callable[P, R], numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # no place to cache in
+        return cast(Callable[P, R], numba.njit(**options)(function))
