@@ -14,6 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus._checks import (
+    check_each,
+    check_finite,
+    check_length,
+    first_repeat,
+    frozen,
+    items,
+    label_set,
+    read_only,
+)
 from topicloom.errors import InputError
 
 
@@ -22,10 +32,11 @@ class TextOptions(NamedTuple):
 
     token_pattern: str
     lowercase: bool
+    stop_words: tuple[str, ...] = ()  # kept so that they do not count as unknown words of new texts
 
 
 class WordIndex(NamedTuple):
-    """The same tokens ordered by word: tokens of word v are ``token[ptr[v]:ptr[v + 1]]``, in document order."""
+    """The tokens ordered by word: those of word v are ``token[ptr[v]:ptr[v + 1]]``, in document order."""
 
     ptr: Int64Array
     token: Int64Array
@@ -36,17 +47,17 @@ class Pairs(NamedTuple):
 
     ptr: Int64Array
     word: Int32Array
-    count: FloatArray
+    count: FloatArray  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """Documents as a stream of word numbers, with everything that is known about each document.
 
-    ``words[doc_ptr[d]:doc_ptr[d + 1]]`` are the words of document ``d``. With ``weights`` each entry of the stream
-    stands for that much of a token (tf-idf, say) and samplers, which need whole tokens, refuse the corpus.
-    ``ordered`` says whether the stream keeps the order of the text. Arrays are made read-only; rows are never
-    dropped, so metadata stay aligned, and empty documents are marked by ``empty_docs``.
+    ``words[doc_ptr[d]:doc_ptr[d + 1]]`` are the words of document ``d``. With ``weights`` each entry of the
+    stream stands for that much of a token (tf-idf, say) and samplers, which need whole tokens, refuse the
+    corpus. ``ordered`` says whether the stream keeps the order of the text. Arrays are made read-only; rows
+    are never dropped, so metadata stay aligned, and empty documents are marked by ``empty_docs``.
     """
 
     words: Int32Array
@@ -64,57 +75,71 @@ class Corpus:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "words", _frozen(self.words, np.int32))
-        put(self, "doc_ptr", _frozen(self.doc_ptr, np.int64))
-        put(self, "vocabulary", tuple(self.vocabulary))
+        put(self, "words", frozen("words", self.words, np.int32))
+        put(self, "doc_ptr", frozen("doc_ptr", self.doc_ptr, np.int64))
+        put(self, "vocabulary", items("vocabulary", self.vocabulary))
         for name in ("weights", "responses"):
             if getattr(self, name) is not None:
-                put(self, name, _frozen(getattr(self, name), np.float64))
+                put(self, name, frozen(name, getattr(self, name), np.float64))
         if self.unknown is not None:
-            put(self, "unknown", _frozen(self.unknown, np.int64))
+            put(self, "unknown", frozen("unknown", self.unknown, np.int64))
         if self.times is not None:
-            put(self, "times", _frozen(np.asarray(self.times), None))
-        for name in ("ids", "groups"):
+            put(self, "times", frozen("times", self.times, None))
+        for name in ("ids", "groups", "labels"):
             if getattr(self, name) is not None:
-                put(self, name, tuple(getattr(self, name)))
+                put(self, name, items(name, getattr(self, name)))
         if self.labels is not None:
-            put(self, "labels", tuple(_label_set(d, labels) for d, labels in enumerate(self.labels)))
+            put(self, "labels", tuple(label_set(d, labels) for d, labels in enumerate(self.labels)))
         self._check()
 
     def _check(self) -> None:
         words, ptr = self.words, self.doc_ptr
-        if ptr.ndim != 1 or words.ndim != 1 or len(ptr) < 2:
+        if len(ptr) < 2:
             raise InputError("the corpus has no documents; at least one is needed.")
         if ptr[0] != 0 or ptr[-1] != len(words) or np.any(np.diff(ptr) < 0):
             raise InputError(
-                f"doc_ptr must rise from 0 to the number of tokens, {len(words)}; it goes from {ptr[0]} to {ptr[-1]}."
+                f"doc_ptr must rise from 0 to the number of tokens, {len(words)}; it goes from {ptr[0]} to "
+                f"{ptr[-1]}" + (", and falls in between." if np.any(np.diff(ptr) < 0) else ".")
             )
-        if not self.vocabulary:
-            raise InputError("the vocabulary is empty: no word is left. Check the tokenizer, stop words, min_df and max_df.")
-        if len(set(self.vocabulary)) != len(self.vocabulary):
-            raise InputError(f"the vocabulary has the word {_first_repeat(self.vocabulary)!r} twice; words must be distinct.")
-        if len(words):
-            low, high = int(words.min()), int(words.max())
-            if low < 0 or high >= len(self.vocabulary):
-                bad = low if low < 0 else high
-                where = int(np.searchsorted(ptr, int(np.argmax(words == bad)), side="right")) - 1
-                raise InputError(
-                    f"document {where}: word number {bad} is outside the vocabulary of {len(self.vocabulary)} words "
-                    "(numbers start at 0)."
-                )
+        self._check_words()
         if self.weights is not None:
-            _check_length("weights", len(self.weights), len(words), "entries of the stream")
-            _check_finite("weights", self.weights)
+            check_length("weights", len(self.weights), len(words), "entries of the stream")
+            check_finite("weights", self.weights)
             if np.any(self.weights < 0):
-                raise InputError("weights must not be negative.")
+                where = int(np.argmax(self.weights < 0))
+                raise InputError(f"weights: entry {where} is {self.weights[where]}; none may be negative.")
         for name in ("ids", "labels", "groups", "responses", "times", "unknown"):
             value = getattr(self, name)
             if value is not None:
-                _check_length(name, len(value), self.n_docs, "documents")
+                check_length(name, len(value), self.n_docs, "documents")
         if self.responses is not None:
-            _check_finite("responses", self.responses)
+            check_finite("responses", self.responses)
+        if self.ids is not None:
+            check_each("ids", self.ids, str, "a string")
+        if self.groups is not None:
+            check_each("groups", self.groups, Hashable, "hashable, such as a string or a number")
 
-    # -- sizes ---------------------------------------------------------------------------------------------------
+    def _check_words(self) -> None:
+        words, vocabulary = self.words, self.vocabulary
+        if not vocabulary:
+            raise InputError(
+                "the vocabulary is empty: no word is left. Check the tokenizer, stop words, min_df, max_df."
+            )
+        check_each("vocabulary", vocabulary, str, "a string")
+        if len(set(vocabulary)) != len(vocabulary):
+            raise InputError(
+                f"the vocabulary has the word {first_repeat(vocabulary)!r} twice; words must be distinct."
+            )
+        low, high = (int(words.min()), int(words.max())) if len(words) else (0, 0)
+        if low < 0 or high >= len(vocabulary):
+            bad = low if low < 0 else high
+            where = int(np.searchsorted(self.doc_ptr, int(np.argmax(words == bad)), side="right")) - 1
+            raise InputError(
+                f"document {where}: word number {bad} is outside the vocabulary of {len(vocabulary)} words "
+                "(numbers start at 0)."
+            )
+
+    # -- sizes ---------------------------------------------------------------------------------------------
 
     @property
     def n_docs(self) -> int:
@@ -132,12 +157,12 @@ class Corpus:
 
     @cached_property
     def doc_lengths(self) -> Int64Array:
-        return _frozen(np.diff(self.doc_ptr), np.int64)
+        return read_only(np.diff(self.doc_ptr))
 
     @property
     def empty_docs(self) -> BoolArray:
         """Mask of documents without a single known word: their estimates are the prior's mean."""
-        return self.doc_lengths == 0
+        return np.equal(self.doc_lengths, 0)
 
     def __len__(self) -> int:
         return self.n_docs
@@ -147,24 +172,25 @@ class Corpus:
         extra = f", with {', '.join(known)}" if known else ""
         return f"Corpus({self.n_docs:,} documents, {self.n_words:,} words, {self.n_tokens:,} tokens{extra})"
 
-    # -- other views of the same tokens --------------------------------------------------------------------------
+    # -- other views of the same tokens --------------------------------------------------------------------
 
     @cached_property
     def by_word(self) -> WordIndex:
         """Token numbers ordered by word (computed on first use, 8 bytes a token)."""
         ptr = np.zeros(self.n_words + 1, np.int64)
         np.cumsum(np.bincount(self.words, minlength=self.n_words), out=ptr[1:])
-        return WordIndex(_frozen(ptr, np.int64), _frozen(np.argsort(self.words, kind="stable"), np.int64))
+        return WordIndex(read_only(ptr), read_only(np.argsort(self.words, kind="stable")))
 
     @cached_property
     def token_docs(self) -> Int32Array:
         """Document number of each token (computed on first use, 4 bytes a token)."""
-        return _frozen(np.repeat(np.arange(self.n_docs, dtype=np.int32), self.doc_lengths), np.int32)
+        return read_only(np.repeat(np.arange(self.n_docs, dtype=np.int32), self.doc_lengths))
 
     def to_matrix(self) -> sp.csr_array:
-        """Counts (int64), or summed weights (float64), as a documents × words CSR matrix in canonical form."""
+        """Counts (int64), or summed weights (float64), as a sorted documents × words CSR matrix."""
         data = np.ones(self.n_tokens, np.int64) if self.weights is None else self.weights.copy()
-        matrix = sp.csr_array((data, self.words.copy(), self.doc_ptr.copy()), shape=(self.n_docs, self.n_words))
+        shape = (self.n_docs, self.n_words)
+        matrix = sp.csr_array((data, self.words.copy(), self.doc_ptr.copy()), shape=shape)
         matrix.sum_duplicates()
         return matrix
 
@@ -173,7 +199,9 @@ class Corpus:
         """Distinct (document, word) pairs, words ascending within a document."""
         matrix = self.to_matrix()
         return Pairs(
-            _frozen(matrix.indptr, np.int64), _frozen(matrix.indices, np.int32), _frozen(matrix.data, np.float64)
+            read_only(matrix.indptr.astype(np.int64)),
+            read_only(matrix.indices.astype(np.int32)),
+            read_only(matrix.data.astype(np.float64)),
         )
 
     @cached_property
@@ -182,23 +210,24 @@ class Corpus:
         digest = blake2b(digest_size=16)
         for array in (self.doc_ptr, self.words, self.weights):
             digest.update(b"|" if array is None else np.ascontiguousarray(array).data)
-        digest.update("\0".join(self.vocabulary).encode())
+        digest.update("\0".join(self.vocabulary).encode(errors="surrogatepass"))
         return digest.hexdigest()
 
-    # -- parts ---------------------------------------------------------------------------------------------------
+    # -- parts ---------------------------------------------------------------------------------------------
 
     def select(self, documents: Sequence[int] | AnyArray) -> "Corpus":
         """The given documents (numbers or a mask), in the given order, with the same vocabulary."""
         index = np.asarray(documents)
         if index.dtype == bool:
-            _check_length("the mask", len(index), self.n_docs, "documents")
+            check_length("the mask", len(index), self.n_docs, "documents")
             index = np.flatnonzero(index)
-        index = index.astype(np.int64)
-        if len(index) == 0:
+        if index.size == 0:
             raise InputError("no document is selected; a corpus needs at least one.")
+        if index.ndim != 1 or index.dtype.kind not in "iu":
+            raise InputError(f"documents must be a list of whole numbers or a mask, not {documents!r}.")
         if index.min() < -self.n_docs or index.max() >= self.n_docs:
             raise InputError(f"a document number is outside 0 to {self.n_docs - 1}.")
-        index %= self.n_docs
+        index = index.astype(np.int64) % self.n_docs
         lengths = self.doc_lengths[index]
         ptr = np.concatenate(([0], np.cumsum(lengths)))
         take = np.repeat(self.doc_ptr[index] - ptr[:-1], lengths) + np.arange(ptr[-1])
@@ -206,14 +235,17 @@ class Corpus:
 
     def keep_tokens(self, mask: BoolArray) -> "Corpus":
         """The same documents, with only the tokens of the stream that ``mask`` marks."""
-        _check_length("the mask", len(mask), self.n_tokens, "tokens")
+        mask = np.asarray(mask)
+        if mask.dtype != bool or mask.ndim != 1:
+            raise InputError(f"the mask must hold True or False for each token, not {mask.dtype} values.")
+        check_length("the mask", len(mask), self.n_tokens, "tokens")
         kept = np.concatenate(([0], np.cumsum(mask)))
         return self._with_stream(np.flatnonzero(mask), kept[self.doc_ptr], documents=None)
 
     def _with_stream(self, take: AnyArray, ptr: AnyArray, documents: Int64Array | None) -> "Corpus":
-        changes: dict[str, Any] = {"words": self.words[take], "doc_ptr": ptr}
+        changes: dict[str, Any] = {"words": read_only(self.words[take]), "doc_ptr": ptr}
         if self.weights is not None:
-            changes["weights"] = self.weights[take]
+            changes["weights"] = read_only(self.weights[take])
         if documents is not None:
             for name in ("ids", "labels", "groups"):
                 value = getattr(self, name)
@@ -236,7 +268,8 @@ class Corpus:
     ) -> "Corpus":
         """A copy with the given metadata, one value a document; what is not given stays as it is."""
         given = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **changes)
 
 
 def from_matrix(
@@ -251,41 +284,39 @@ def from_matrix(
 ) -> Corpus:
     """Corpus from a documents × words count matrix (any scipy sparse format, or dense).
 
-    Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the words
-    are named ``word0``, ``word1``, …
+    Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the
+    words are named ``word0``, ``word1``, …
     """
     matrix = _as_csr(X)
-    n_docs, n_words = matrix.shape
-    if vocabulary is None:
-        vocabulary = [f"word{j}" for j in range(n_words)]
-    _check_length("vocabulary", len(vocabulary), n_words, "columns of the matrix")
-    vocabulary = tuple(vocabulary)
+    n_words = matrix.shape[1]
+    vocabulary = default_vocabulary(n_words) if vocabulary is None else items("vocabulary", vocabulary)
+    check_length("vocabulary", len(vocabulary), n_words, "columns of the matrix")
     _check_counts(matrix, vocabulary)
-    counts = matrix.data.astype(np.int64) if matrix.dtype.kind != "f" else matrix.data
-    weights = None
-    if counts.dtype.kind == "f" and np.any(counts != np.floor(counts)):
-        words, ptr, weights = matrix.indices, matrix.indptr, counts
-    else:
-        repeats = counts.astype(np.int64)
-        words = np.repeat(matrix.indices.astype(np.int32), repeats)
-        ptr = np.concatenate(([0], np.cumsum(repeats)))[matrix.indptr]
-    return Corpus(
-        words=words,
-        doc_ptr=ptr,
+    counts = matrix.data
+    weighted = counts.dtype.kind == "f" and bool(np.any(counts != np.floor(counts)))
+    # A stored zero is no token, so that a document of zeros counts as empty.
+    repeats = (counts != 0 if weighted else counts).astype(np.int64)
+    corpus = Corpus(
+        words=read_only(np.repeat(matrix.indices.astype(np.int32), repeats)),
+        doc_ptr=np.concatenate(([0], np.cumsum(repeats)))[matrix.indptr],
         vocabulary=vocabulary,
-        weights=weights,
-        ids=None if ids is None else tuple(ids),
-        labels=None if labels is None else tuple(map(tuple, labels)),
-        groups=None if groups is None else tuple(groups),
-        responses=None if responses is None else np.asarray(responses, np.float64),
-        times=None if times is None else np.asarray(times),
+        weights=counts[counts != 0] if weighted else None,
     )
+    return corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+
+
+def default_vocabulary(n_words: int) -> tuple[str, ...]:
+    """Names for words that have none: ``word0``, ``word1``, …"""
+    return tuple(f"word{j}" for j in range(n_words))
 
 
 def _as_csr(X: Any) -> Any:
-    if sp.issparse(X):
+    is_sparse: bool = sp.issparse(X)  # named, because narrowing X here would hide its attributes from mypy
+    if is_sparse:
         if X.dtype.kind not in "buif":
             raise InputError(f"the matrix holds {X.dtype} values; counts must be numbers.")
+        if X.ndim != 2:
+            raise InputError(f"expected a documents × words matrix with 2 dimensions, got {X.ndim}.")
         matrix = sp.csr_array(X)
     else:
         dense = np.asarray(X)
@@ -298,10 +329,15 @@ def _as_csr(X: Any) -> Any:
             raise InputError(f"the matrix holds {dense.dtype} values; counts must be numbers.")
         if dense.dtype.kind == "f" and not np.all(np.isfinite(dense)):
             where = np.argwhere(~np.isfinite(dense))[0]
-            raise InputError(f"document {where[0]}: the count in column {where[1]} is {dense[tuple(where)]}; counts must be finite.")
+            raise InputError(
+                f"document {where[0]}: the count in column {where[1]} is {dense[tuple(where)]}; "
+                "counts must be finite."
+            )
         matrix = sp.csr_array(dense)
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
+        raise InputError(
+            f"the matrix has shape {matrix.shape}; at least one document and one word are needed."
+        )
     if matrix.dtype.kind == "b":
         matrix = matrix.astype(np.int64)
     if not matrix.has_canonical_format:
@@ -312,45 +348,14 @@ def _as_csr(X: Any) -> Any:
 
 def _check_counts(matrix: Any, vocabulary: tuple[str, ...]) -> None:
     data = matrix.data
-    bad = ~np.isfinite(data) | (data < 0) if data.dtype.kind == "f" else data < 0
+    bad = (data < 0) | (data > np.iinfo(np.int32).max)  # NaN is neither
+    if data.dtype.kind == "f":
+        bad |= np.isnan(data)
     if np.any(bad):
         entry = int(np.argmax(bad))
         doc = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         word = vocabulary[matrix.indices[entry]]
         raise InputError(
-            f"document {doc}: the count {data[entry]} for {word!r} is not usable; counts must be finite and 0 or more."
+            f"document {doc}: the count {data[entry]} for {word!r} is not usable; "
+            "counts must be finite, 0 or more, and below 2**31."
         )
-
-
-def _frozen(array: Any, dtype: Any) -> Any:
-    """The array, read-only, of this type. A memory map stays one; a writeable array of the caller's is copied."""
-    out = np.asarray(array, dtype=dtype) if not isinstance(array, np.memmap) or array.dtype != dtype else array
-    if out.flags.writeable:
-        if out is array:
-            out = out.copy()
-        out.flags.writeable = False
-    return out
-
-
-def _label_set(d: int, labels: Any) -> tuple[str, ...]:
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
-        raise InputError(
-            f"document {d}: labels must be a sequence of strings, for instance ('sport',), not {labels!r}."
-        )
-    return tuple(dict.fromkeys(labels))
-
-
-def _check_length(what: str, have: int, want: int, of: str) -> None:
-    if have != want:
-        raise InputError(f"{what} has {have} entries but there are {want} {of}; give one for each.")
-
-
-def _check_finite(what: str, values: FloatArray) -> None:
-    if not np.all(np.isfinite(values)):
-        where = int(np.argmin(np.isfinite(values)))
-        raise InputError(f"{what}: entry {where} is {values[where]}; every value must be finite.")
-
-
-def _first_repeat(items: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next(item for item in items if item in seen or seen.add(item))  # type: ignore[func-returns-value]

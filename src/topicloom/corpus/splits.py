@@ -10,10 +10,11 @@ from topicloom.errors import InputError
 def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> tuple[Corpus, Corpus]:
     """Training and test documents, drawn at random; each part keeps the documents' order."""
     _check_share("test_share", test_share)
-    n_test = int(round(corpus.n_docs * test_share))
+    n_test = round(corpus.n_docs * test_share)
     if n_test == 0 or n_test == corpus.n_docs:
         raise InputError(
-            f"test_share={test_share} of {corpus.n_docs} documents leaves {n_test} for testing; both parts need at least one."
+            f"test_share={test_share} of {corpus.n_docs} documents leaves {n_test} for testing; "
+            "both parts need at least one."
         )
     chosen = np.zeros(corpus.n_docs, bool)
     chosen[np.random.default_rng(seed).permutation(corpus.n_docs)[:n_test]] = True
@@ -23,8 +24,8 @@ def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> t
 def split_halves(corpus: Corpus, seed: int = 0) -> tuple[Corpus, Corpus]:
     """First and second half of every document, for completion; the first half has the odd token.
 
-    Where the stream keeps no order (counts), a random half stands for the first: its words would otherwise be the
-    ones with small numbers.
+    Where the stream keeps no order (counts), a random half stands for the first: its words would otherwise be
+    the ones with small numbers.
     """
     lengths = corpus.doc_lengths
     first = _rank_in_document(corpus, seed) < np.repeat((lengths + 1) // 2, lengths)

@@ -1,0 +1,70 @@
+"""Token streams while they grow, and their distinct pairs block by block, in little memory of their own."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.corpus._checks import read_only
+
+BLOCK_TOKENS = 1 << 20
+
+
+class GrowingArray:
+    """Chunks of one vector, joined once at the end; each chunk is freed as soon as it has been copied."""
+
+    def __init__(self, dtype: type[np.generic] = np.int32) -> None:
+        self._dtype = np.dtype(dtype)
+        self._chunks: list[AnyArray] = []
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, chunk: AnyArray) -> None:
+        self._chunks.append(np.asarray(chunk, self._dtype))
+        self._length += len(chunk)
+
+    def finish(self) -> AnyArray:
+        """The whole vector, read-only; the buffer is empty afterwards."""
+        out = np.empty(self._length, self._dtype)
+        end = self._length
+        while self._chunks:
+            chunk = self._chunks.pop()
+            out[end - len(chunk) : end] = chunk
+            end -= len(chunk)
+        self._length = 0
+        return read_only(out)
+
+
+def pointers(lengths: AnyArray) -> Int64Array:
+    """Where each document starts and the last one ends."""
+    ptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ptr[1:])
+    return read_only(ptr)
+
+
+def document_blocks(doc_ptr: Int64Array, tokens: int = BLOCK_TOKENS) -> Iterator[tuple[int, int]]:
+    """Ranges of whole documents that hold about so many tokens (one document at least)."""
+    first, n_docs = 0, len(doc_ptr) - 1
+    while first < n_docs:
+        last = int(np.searchsorted(doc_ptr, doc_ptr[first] + tokens, side="right")) - 1
+        last = min(max(last, first + 1), first + tokens, n_docs)
+        yield first, last
+        first = last
+
+
+def distinct_pairs(
+    words: Int32Array, doc_ptr: Int64Array, n_words: int, weights: AnyArray | None = None
+) -> Iterator[tuple[Int64Array, Int64Array, AnyArray]]:
+    """(document, word, count or summed weight) of the distinct pairs, in order, some documents at a time."""
+    for first, last in document_blocks(doc_ptr):
+        start, end = doc_ptr[first], doc_ptr[last]
+        docs = np.repeat(np.arange(first, last), np.diff(doc_ptr[first : last + 1]))
+        keys = docs * n_words + words[start:end]
+        if weights is None:
+            distinct, counts = np.unique(keys, return_counts=True)
+        else:
+            distinct, which = np.unique(keys, return_inverse=True)
+            counts = np.bincount(which, weights=weights[start:end], minlength=len(distinct))
+        yield distinct // n_words, distinct % n_words, counts
