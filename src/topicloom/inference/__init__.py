@@ -1,0 +1,1 @@
+"""Kernels by name, the one chain loop, threads over fixed shards, and unseen documents."""

@@ -1,0 +1,164 @@
+"""The one loop: sweeps, learned priors, kept samples, trace, callbacks, checkpoints, interrupt.
+
+Everything a chain does at sweep t depends only on the seed, the chain's number, t and the state, so a chain that is stopped
+and goes on equals one that never stopped.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+from topicloom.corpus.corpus import Corpus
+from topicloom.estimates import Counts, Estimator, topic_counts
+from topicloom.inference.hyper import learn_alpha, learn_beta
+from topicloom.inference.kernel import Info, Kernel, Key, Prior, State
+from topicloom.inference.parallel import run_parallel
+
+
+@dataclass
+class Trace:
+    """What was recorded along a chain, one entry a recorded sweep."""
+
+    sweep: list[int] = field(default_factory=list)
+    log_joint: list[float] = field(default_factory=list)
+    changed: list[int] = field(default_factory=list)
+    alpha_sum: list[float] = field(default_factory=list)
+    beta_mean: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Chain:
+    """A chain as it stands: all that a checkpoint saves."""
+
+    index: int
+    sweep: int
+    state: State
+    prior: Prior
+    trace: Trace = field(default_factory=Trace)
+    kept: Counts | None = None  # summed over the samples kept so far
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to run and what to do along the way."""
+
+    seed: int
+    max_iter: int
+    burn_in: int | None  # None: the last state is the one sample
+    lag: int
+    estimator: Estimator
+    learn_alpha: bool = False
+    learn_beta: bool = False
+    learn_from: int = 20
+    learn_every: int = 10
+    trace_every: int = 10
+    checkpoint_every: int = 50
+
+    def keeps(self, sweep: int) -> bool:
+        """Whether the state after this sweep is a sample to keep."""
+        return self.burn_in is not None and sweep >= self.burn_in and (sweep - self.burn_in) % self.lag == 0
+
+    def learns(self, sweep: int) -> bool:
+        wanted = self.learn_alpha or self.learn_beta
+        return wanted and sweep >= self.learn_from and (sweep - self.learn_from) % self.learn_every == 0
+
+    def traces(self, sweep: int) -> bool:
+        return sweep % self.trace_every == 0 or sweep == self.max_iter
+
+
+Callback = Callable[[Chain], object]
+"""Called after each sweep; a true answer stops the chain there."""
+
+
+def start_chain(kernel: Kernel, corpus: Corpus, prior: Prior, seed: int, index: int) -> Chain:
+    """A chain before its first sweep."""
+    return Chain(index, 0, kernel.init(corpus, prior, Key(seed, index, 0)), prior)
+
+
+def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan) -> None:
+    """One sweep, and what the plan asks for after it."""
+    sweep = chain.sweep + 1
+    state, info = kernel.sweep(corpus, chain.state, chain.prior, Key(plan.seed, chain.index, sweep))
+    prior = chain.prior
+    if plan.keeps(sweep):
+        # Estimated under the prior that the sample was drawn with, before it is learned anew.
+        sample = topic_counts(corpus, state, prior, plan.estimator)
+        chain.kept = sample if chain.kept is None else chain.kept + sample
+    if plan.learns(sweep):
+        prior = learn_alpha(corpus, state, prior) if plan.learn_alpha else prior
+        prior = learn_beta(state, prior) if plan.learn_beta else prior
+    chain.sweep, chain.state, chain.prior = sweep, state, prior
+    if plan.traces(sweep):
+        _record(kernel, corpus, chain, info)
+
+
+def run_chains(
+    kernel: Kernel,
+    corpus: Corpus,
+    chains: Sequence[Chain],
+    plan: Plan,
+    *,
+    n_jobs: int = 1,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Callable[[Chain], None] | None = None,
+) -> bool:
+    """Bring every chain to ``plan.max_iter``; returns whether Ctrl-C ended the run before that.
+
+    After Ctrl-C the sweep under way is finished, so that every chain is left in a valid state and, where there is a
+    ``checkpoint``, saved. A second Ctrl-C stops at once.
+    """
+    with _graceful_interrupt() as interrupted:
+        stop = threading.Event()
+
+        def run(chain: Chain) -> None:
+            try:
+                run_one(chain)
+            except BaseException:
+                stop.set()  # the other chains' threads end after their sweep
+                raise
+
+        def run_one(chain: Chain) -> None:
+            while chain.sweep < plan.max_iter and not (stop.is_set() or interrupted.is_set()):
+                advance(kernel, corpus, chain, plan)
+                if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
+                    checkpoint(chain)
+                if any([callback(chain) for callback in callbacks]):
+                    break
+            if checkpoint:
+                checkpoint(chain)
+
+        run_parallel(run, chains, n_jobs)
+        return interrupted.is_set()
+
+
+def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info) -> None:
+    trace = chain.trace
+    trace.sweep.append(chain.sweep)
+    trace.log_joint.append(kernel.log_joint(corpus, chain.state, chain.prior))
+    trace.changed.append(info.changed)
+    trace.alpha_sum.append(float(chain.prior.alpha.sum(axis=1).mean()))
+    trace.beta_mean.append(float(chain.prior.beta.mean()))
+
+
+@contextmanager
+def _graceful_interrupt() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into an event, if it would otherwise raise KeyboardInterrupt in this thread."""
+    interrupted = threading.Event()
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield interrupted
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

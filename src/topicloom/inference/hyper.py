@@ -1,0 +1,76 @@
+"""Learning α and β: Minka's fixed point for the Dirichlet-multinomial, as a step of its own between sweeps.
+
+α (one value a topic) maximises p(z | α), β (one value for all words) maximises p(w | z, β), given the current z. The sums of
+digamma differences run over distinct counts only, so a step costs far less than a sweep.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import digamma
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.inference.kernel import Prior, State
+from topicloom.kernels.counts import count_histogram, document_pairs
+
+SMALLEST = 1e-6  # a topic without a single token would otherwise be driven to exactly 0 and could never come back
+_ROUNDS, _CLOSE = 20, 1e-5
+
+
+class Histogram(NamedTuple):
+    """Distinct counts and how often they occur, for each of several categories."""
+
+    category: Int64Array
+    count: Int64Array
+    times: Int64Array
+
+
+def document_histogram(corpus: Corpus, z: AnyArray, n_topics: int) -> Histogram:
+    """How often each count n_dk occurs for each topic."""
+    pairs = np.empty(corpus.n_tokens, np.int64)
+    found = document_pairs(corpus.doc_ptr, z, n_topics, pairs)
+    distinct, times = np.unique(pairs[:found], return_counts=True)
+    return Histogram(distinct % n_topics, distinct // n_topics, times)
+
+
+def learn_alpha(corpus: Corpus, state: State, prior: Prior) -> Prior:
+    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / Σ_d[Ψ(N_d + Σα) − Ψ(Σα)], repeated until it settles."""
+    topics = document_histogram(corpus, state.z, prior.n_topics)
+    lengths, times = np.unique(corpus.doc_lengths[corpus.doc_lengths > 0], return_counts=True)
+    if len(lengths) == 0:
+        return prior
+    alpha = prior.alpha[0].copy()
+    for _ in range(_ROUNDS):
+        rise = topics.times * (digamma(topics.count + alpha[topics.category]) - digamma(alpha[topics.category]))
+        top = np.bincount(topics.category, rise, minlength=len(alpha))
+        total = alpha.sum()
+        bottom = np.sum(times * (digamma(lengths + total) - digamma(total)))
+        new = np.maximum(alpha * top / bottom, SMALLEST)
+        settled = np.max(np.abs(new - alpha) / alpha) < _CLOSE
+        alpha = new
+        if settled:
+            break
+    return prior._replace(alpha=alpha[None, :])
+
+
+def learn_beta(state: State, prior: Prior) -> Prior:
+    """β ← β Σ_kv[Ψ(n_kv + β) − Ψ(β)] / (V Σ_k[Ψ(n_k + Vβ) − Ψ(Vβ)]), repeated until it settles."""
+    by_count = np.zeros(int(state.word_topic.max(initial=0)) + 1, np.int64)
+    count_histogram(state.word_topic, by_count)
+    counts = np.flatnonzero(by_count[1:]) + 1
+    times = by_count[counts]
+    if len(counts) == 0:
+        return prior
+    n_words = len(prior.beta)
+    beta = float(prior.beta[0])
+    for _ in range(_ROUNDS):
+        top = np.sum(times * (digamma(counts + beta) - digamma(beta)))
+        bottom = n_words * np.sum(digamma(state.topic + n_words * beta) - digamma(n_words * beta))
+        new = max(beta * top / bottom, SMALLEST)
+        settled = abs(new - beta) / beta < _CLOSE
+        beta = float(new)
+        if settled:
+            break
+    betas: FloatArray = np.full(n_words, beta)
+    return prior._replace(beta=betas, beta_sum=np.full(prior.n_topics, beta * n_words))

@@ -1,0 +1,44 @@
+"""Work on threads, with results that do not depend on how many there are."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from topicloom._types import Int64Array
+from topicloom.errors import InputError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Number of threads: ``None`` is one, −1 is every core this process may use, as in scikit-learn."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0 or int(n_jobs) != n_jobs:
+        raise InputError(f"n_jobs={n_jobs!r} must be a whole number other than 0; -1 uses every core.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + int(n_jobs))
+
+
+def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) -> list[R]:
+    """``function`` of every task, in the order of the tasks. The function releases the GIL where it matters."""
+    if n_jobs <= 1 or len(tasks) <= 1:
+        return [function(task) for task in tasks]
+    with ThreadPoolExecutor(max_workers=min(n_jobs, len(tasks))) as pool:
+        return list(pool.map(function, tasks))
+
+
+def cut(loads: Int64Array, n_parts: int) -> list[tuple[int, int]]:
+    """Cut 0 … len(loads) into at most ``n_parts`` ranges of about equal total load, none of them empty."""
+    if len(loads) == 0:
+        return []
+    reached = np.cumsum(loads + 1)  # the 1 keeps empty documents from piling up in one part
+    goals = reached[-1] * np.arange(1, n_parts) / n_parts
+    edges = np.unique(np.concatenate(([0], np.searchsorted(reached, goals), [len(loads)])))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -1,0 +1,118 @@
+"""Counts from assignments, first assignments, and the collapsed joint probability of both."""
+
+from math import lgamma
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.kernels._jit import kernel
+from topicloom.kernels.rng import uniform
+
+
+@kernel
+def rebuild(words: Int32Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array) -> None:
+    """Fill the counts that the assignments imply."""
+    word_topic[:] = 0
+    topic[:] = 0
+    for i in range(words.shape[0]):
+        word_topic[words[i], z[i]] += 1
+        topic[z[i]] += 1
+
+
+@kernel
+def document_counts(doc_ptr: Int64Array, z: AnyArray, out: FloatArray) -> None:
+    """Fill a documents × topics matrix with n_dk."""
+    out[:] = 0.0
+    for d in range(doc_ptr.shape[0] - 1):
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            out[d, z[i]] += 1.0
+
+
+@kernel
+def draw_from_prior(
+    words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
+    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, z: AnyArray,
+) -> None:  # fmt: skip
+    """First assignments: topic k with weight α_k, times the prior mean of φ_kv for a seed word.
+
+    ``alpha_sums`` holds each row's running sums of α.
+    """
+    n_topics = alpha_sums.shape[1]
+    running = np.empty(n_topics, np.float64)
+    for d in range(doc_ptr.shape[0] - 1):
+        sums = alpha_sums[alpha_row[d]]
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            v = words[i]
+            u = uniform(stream)
+            if boost_row[v] < 0:
+                z[i] = min(np.searchsorted(sums, u * sums[n_topics - 1], side="right"), n_topics - 1)
+            else:
+                total = 0.0
+                for k in range(n_topics):
+                    a = sums[k] - (sums[k - 1] if k > 0 else 0.0)
+                    total += a * (beta[v] + boost[boost_row[v], k]) / beta_sum[k]
+                    running[k] = total
+                z[i] = min(np.searchsorted(running, u * total, side="right"), n_topics - 1)
+
+
+@kernel
+def log_joint(
+    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    boost_row: Int32Array, boost: FloatArray,
+) -> float:  # fmt: skip
+    """log p(w, z | α, β) with θ and φ integrated out (CVB eq. 7). Zero counts contribute nothing and are skipped."""
+    n_topics = topic.shape[0]
+    doc = np.zeros(n_topics, np.int32)
+    alpha_sum = np.empty(alpha.shape[0], np.float64)
+    for r in range(alpha.shape[0]):
+        alpha_sum[r] = alpha[r].sum()
+    total = 0.0
+    for d in range(doc_ptr.shape[0] - 1):
+        start, stop = doc_ptr[d], doc_ptr[d + 1]
+        a = alpha[alpha_row[d]]
+        for i in range(start, stop):
+            doc[z[i]] += 1
+        for i in range(start, stop):
+            k = z[i]
+            if doc[k] > 0:  # each topic of the document once; clears the counts for the next document
+                total += lgamma(doc[k] + a[k]) - lgamma(a[k])
+                doc[k] = 0
+        s = alpha_sum[alpha_row[d]]
+        total += lgamma(s) - lgamma(s + (stop - start))
+    for v in range(word_topic.shape[0]):
+        for k in range(n_topics):
+            n = word_topic[v, k]
+            if n > 0:
+                b = beta[v]
+                if boost_row[v] >= 0:
+                    b += boost[boost_row[v], k]
+                total += lgamma(n + b) - lgamma(b)
+    for k in range(n_topics):
+        total += lgamma(beta_sum[k]) - lgamma(beta_sum[k] + topic[k])
+    return total
+
+
+@kernel
+def document_pairs(doc_ptr: Int64Array, z: AnyArray, n_topics: int, out: Int64Array) -> int:
+    """Each (topic k, n_dk > 0) of each document as one number n_dk·K + k; returns how many there are."""
+    doc = np.zeros(n_topics, np.int64)
+    found = 0
+    for d in range(doc_ptr.shape[0] - 1):
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            doc[z[i]] += 1
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            k = z[i]
+            if doc[k] > 0:
+                out[found] = doc[k] * n_topics + k
+                found += 1
+                doc[k] = 0
+    return found
+
+
+@kernel
+def count_histogram(counts: Int32Array, out: Int64Array) -> None:
+    """How often each value occurs in a matrix of counts."""
+    for v in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            out[counts[v, k]] += 1

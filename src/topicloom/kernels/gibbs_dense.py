@@ -1,0 +1,157 @@
+"""Collapsed Gibbs sampling for LDA that looks at every topic for every token (CGS_p eq. 1).
+
+The weight of topic k for a token of word v in document d is, with the token itself taken out of all counts,
+
+    (n_kv + β_kv) · (n_dk + α_k) / (n_k + Σ_v β_kv).
+
+The last two factors do not depend on the word and are kept per document in ``coef``; only the two topics that a token
+leaves and joins change, so the loop over topics is one addition and one multiplication on contiguous memory.
+Document counts are built when a document is entered and never stored: 4 bytes a topic-word cell, none a document.
+"""
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels.rng import uniform
+
+_WIDE, _NARROW = 128, 16
+
+
+@reducing_kernel
+def weigh(row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray) -> float:
+    """Fill ``weight`` and return its sum."""
+    total = 0.0
+    for k in range(coef.shape[0]):
+        w = (row[k] + beta) * coef[k]
+        weight[k] = w
+        total += w
+    return total
+
+
+@reducing_kernel
+def weigh_boosted(row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray) -> float:
+    """As ``weigh`` for a seed word, whose prior differs from topic to topic."""
+    total = 0.0
+    for k in range(coef.shape[0]):
+        w = (row[k] + (beta + boost[k])) * coef[k]
+        weight[k] = w
+        total += w
+    return total
+
+
+@reducing_kernel
+def _sum_wide(weight: FloatArray, start: int) -> float:
+    total = 0.0
+    for k in range(start, start + _WIDE):
+        total += weight[k]
+    return total
+
+
+@reducing_kernel
+def _sum_narrow(weight: FloatArray, start: int) -> float:
+    total = 0.0
+    for k in range(start, start + _NARROW):
+        total += weight[k]
+    return total
+
+
+@kernel
+def search(weight: FloatArray, u: float) -> int:
+    """The topic in whose stretch of the cumulative weights u falls, by skipping over blocks.
+
+    Subtracting one weight after the other is a chain of dependent additions; block sums vectorise.
+    """
+    last = weight.shape[0] - 1
+    k = 0
+    while k + _WIDE <= last:
+        s = _sum_wide(weight, k)
+        if u < s:
+            break
+        u -= s
+        k += _WIDE
+    while k + _NARROW <= last:
+        s = _sum_narrow(weight, k)
+        if u < s:
+            break
+        u -= s
+        k += _NARROW
+    while k < last and u >= weight[k]:
+        u -= weight[k]
+        k += 1
+    return k
+
+
+@kernel
+def enter_document(
+    z: AnyArray, start: int, stop: int, alpha: FloatArray, topic: Int64Array, beta_sum: FloatArray,
+    doc: Int32Array, coef: FloatArray,
+) -> None:  # fmt: skip
+    """Count the document's topics and set the factors that do not depend on the word."""
+    doc[:] = 0
+    for i in range(start, stop):
+        doc[z[i]] += 1
+    for k in range(coef.shape[0]):
+        coef[k] = (doc[k] + alpha[k]) / (topic[k] + beta_sum[k])
+
+
+@kernel
+def sweep(
+    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    boost_row: Int32Array, boost: FloatArray, stream: UInt64Array,
+) -> int:  # fmt: skip
+    """Draw every token's topic once, in stream order; returns how many changed."""
+    n_topics = topic.shape[0]
+    weight = np.empty(n_topics, np.float64)
+    coef = np.empty(n_topics, np.float64)
+    doc = np.empty(n_topics, np.int32)
+    changed = 0
+    for d in range(doc_ptr.shape[0] - 1):
+        a = alpha[alpha_row[d]]
+        enter_document(z, doc_ptr[d], doc_ptr[d + 1], a, topic, beta_sum, doc, coef)
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            v = words[i]
+            old = np.int64(z[i])
+            row = word_topic[v]
+            row[old] -= 1
+            topic[old] -= 1
+            doc[old] -= 1
+            coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])
+            if boost_row[v] < 0:
+                total = weigh(row, beta[v], coef, weight)
+            else:
+                total = weigh_boosted(row, beta[v], boost[boost_row[v]], coef, weight)
+            new = search(weight, uniform(stream) * total)
+            row[new] += 1
+            topic[new] += 1
+            doc[new] += 1
+            coef[new] = (doc[new] + a[new]) / (topic[new] + beta_sum[new])
+            if new != old:
+                z[i] = new
+                changed += 1
+    return changed
+
+
+@kernel
+def conditional(
+    token: int, d: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array,
+    topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    boost_row: Int32Array, boost: FloatArray, weight: FloatArray,
+) -> None:  # fmt: skip
+    """The weights from which ``sweep`` would draw this token's topic; leaves the state as it was."""
+    coef = np.empty(topic.shape[0], np.float64)
+    doc = np.empty(topic.shape[0], np.int32)
+    a = alpha[alpha_row[d]]
+    enter_document(z, doc_ptr[d], doc_ptr[d + 1], a, topic, beta_sum, doc, coef)
+    v, old = words[token], z[token]
+    word_topic[v, old] -= 1
+    topic[old] -= 1
+    doc[old] -= 1
+    coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])
+    if boost_row[v] < 0:
+        weigh(word_topic[v], beta[v], coef, weight)
+    else:
+        weigh_boosted(word_topic[v], beta[v], boost[boost_row[v]], coef, weight)
+    word_topic[v, old] += 1
+    topic[old] += 1

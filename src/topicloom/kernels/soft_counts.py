@@ -1,0 +1,98 @@
+"""Soft counts: each token's full conditional in place of its drawn topic (CGS_p, eqs. 40, 41, 49).
+
+With the counts of one sample held fixed, the conditional of a token depends only on its document, its word and its own
+current topic (which is what gets excluded), so it is computed once for each distinct such triple.
+"""
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.kernels._jit import kernel, reducing_kernel
+
+
+@reducing_kernel
+def _weigh(row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray) -> float:
+    total = 0.0
+    for k in range(coef.shape[0]):
+        w = (row[k] + beta) * coef[k]
+        weight[k] = w
+        total += w
+    return total
+
+
+@reducing_kernel
+def _weigh_boosted(row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray) -> float:
+    total = 0.0
+    for k in range(coef.shape[0]):
+        w = (row[k] + (beta + boost[k])) * coef[k]
+        weight[k] = w
+        total += w
+    return total
+
+
+@kernel
+def _add_scaled(out: FloatArray, weight: FloatArray, scale: float) -> None:
+    for k in range(weight.shape[0]):
+        out[k] += weight[k] * scale
+
+
+@kernel
+def add_soft_counts(
+    doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
+    z: AnyArray, word_topic: Int32Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array,
+    beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
+    out_doc: FloatArray, out_word: FloatArray,
+) -> None:  # fmt: skip
+    """Add Σ_j T(z_dj = k) to ``out_doc[d]`` and ``out_word[v]`` for the given documents and words.
+
+    An output with no rows is left out. A cell always receives its terms in the same order (by document, then by word
+    and current topic), whichever ranges the calls cut the work into.
+    """
+    n_topics = topic.shape[0]
+    weight = np.empty(n_topics, np.float64)
+    coef = np.empty(n_topics, np.float64)
+    doc = np.empty(n_topics, np.int32)
+    longest = 0
+    for d in range(doc_start, doc_stop):
+        longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
+    keys = np.empty(longest, np.int64)
+    for d in range(doc_start, doc_stop):
+        start, stop = doc_ptr[d], doc_ptr[d + 1]
+        a = alpha[alpha_row[d]]
+        doc[:] = 0
+        n = 0
+        for i in range(start, stop):
+            doc[z[i]] += 1
+            if word_start <= words[i] < word_stop:
+                keys[n] = np.int64(words[i]) * n_topics + z[i]
+                n += 1
+        if n == 0:
+            continue
+        for k in range(n_topics):
+            coef[k] = (doc[k] + a[k]) / (topic[k] + beta_sum[k])
+        keys[:n].sort()
+        i = 0
+        while i < n:
+            key = keys[i]
+            j = i + 1
+            while j < n and keys[j] == key:
+                j += 1
+            v, own = key // n_topics, key % n_topics
+            # The token is taken out of the three counts of its own topic; all others are as they stand.
+            kept = coef[own]
+            coef[own] = 0.0
+            b = beta[v]
+            if boost_row[v] < 0:
+                total = _weigh(word_topic[v], b, coef, weight)
+            else:
+                total = _weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight)
+                b += boost[boost_row[v], own]
+            coef[own] = kept
+            w = (word_topic[v, own] - 1 + b) * (doc[own] - 1 + a[own]) / (topic[own] - 1 + beta_sum[own])
+            weight[own] = w
+            scale = (j - i) / (total + w)
+            if out_doc.shape[0] > 0:
+                _add_scaled(out_doc[d], weight, scale)
+            if out_word.shape[0] > 0:
+                _add_scaled(out_word[v], weight, scale)
+            i = j

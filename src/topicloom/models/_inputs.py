@@ -1,0 +1,91 @@
+"""Checks of parameters and data that models share. Everything is checked before anything is changed."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from topicloom._types import FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError, SeedWordWarning
+
+SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, choices))}.")
+    return str(value)
+
+
+def check_prior(name: str, value: Any, size: int, of: str, default: float) -> FloatArray:
+    """A Dirichlet parameter as a vector: from a positive number, a vector of them, or None for the default."""
+    vector = np.asarray(default if value is None else value, np.float64)
+    if vector.ndim == 0:
+        vector = np.full(size, vector)
+    if vector.shape != (size,):
+        raise InputError(f"{name} has shape {vector.shape}; give one number, or one for each of {size} {of}.")
+    if not np.all(np.isfinite(vector)) or np.any(vector <= 0):
+        bad = vector[~(np.isfinite(vector) & (vector > 0))][0]
+        raise InputError(f"{name} contains {bad}; every value must be positive and finite.")
+    return vector
+
+
+def draw_seed(random_state: Any) -> int:
+    """The seed of a fit: a whole number is taken as it is, anything else gives one by drawing."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_whole_tokens(corpus: Corpus) -> None:
+    """Samplers move whole tokens from topic to topic."""
+    if corpus.n_tokens == 0:
+        raise InputError(f"all {corpus.n_docs} documents are empty: there is no word to learn topics from.")
+    if corpus.weights is None:
+        return
+    entry = int(np.flatnonzero(corpus.weights != np.floor(corpus.weights))[0])
+    doc = int(np.searchsorted(corpus.doc_ptr, entry, side="right")) - 1
+    raise InputError(
+        f"document {doc}: count {corpus.weights[entry]:g} for {corpus.vocabulary[corpus.words[entry]]!r} is not an integer; "
+        'inference="gibbs" needs integer counts. Round them, or give the counts from which they were made.'
+    )
+
+
+def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_topics: int) -> dict[int, FloatArray]:
+    """What is added to β for seed words: in its topic, ``weight`` times the word's count in the corpus."""
+    if seed_words is None:
+        return {}
+    if not np.isfinite(weight) or weight <= 0:
+        raise InputError(f"seed_weight={weight!r} must be positive and finite.")
+    if isinstance(seed_words, str):
+        raise InputError("seed_words must map topic numbers to lists of words, for instance {0: ['goal', 'match']}.")
+    items = seed_words.items() if isinstance(seed_words, Mapping) else enumerate(seed_words)
+    index = {word: v for v, word in enumerate(corpus.vocabulary)}
+    count = np.bincount(corpus.words, minlength=corpus.n_words)
+    boosts: dict[int, FloatArray] = {}
+    missing: list[str] = []
+    for topic, words in items:
+        if isinstance(topic, bool) or not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
+            raise InputError(f"seed_words names topic {topic!r}; topics are numbered 0 to {n_topics - 1}.")
+        if isinstance(words, str):
+            raise InputError(f"seed_words of topic {topic} is the text {words!r}; give a list of words.")
+        for word in words:
+            v = index.get(word)
+            if v is None:
+                missing.append(word)
+            else:
+                boosts.setdefault(v, np.zeros(n_topics))[topic] += weight * max(int(count[v]), 1)
+    if missing:
+        shown = ", ".join(map(repr, missing[:10])) + (", …" if len(missing) > 10 else "")
+        warnings.warn(f"seed words not in the vocabulary, without effect: {shown}.", SeedWordWarning, stacklevel=4)
+    return boosts
