@@ -117,13 +117,23 @@ def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior,
     words, docs, z = (np.asarray(a) for a in (words, docs, z))
     for name, a in (("docs", docs), ("z", z)):
         if a.shape != words.shape:
-            raise InputError(f"{name} has shape {a.shape}, words has {words.shape}; one entry a token is expected in each.")
-    for name, a, size in (("words", words, corpus.n_words), ("docs", docs, corpus.n_docs), ("z", z, prior.n_topics)):
+            raise InputError(
+                f"{name} has shape {a.shape}, words has {words.shape}; one entry a token is expected in each."
+            )
+    for name, a, size in (
+        ("words", words, corpus.n_words),
+        ("docs", docs, corpus.n_docs),
+        ("z", z, prior.n_topics),
+    ):
         if a.dtype.kind not in "iu" or (len(a) and (a.min() < 0 or a.max() >= size)):
             raise InputError(f"{name} must hold whole numbers from 0 to {size - 1}.")
     ours = np.lexsort((corpus.words, corpus.token_docs))
     theirs = np.lexsort((words, docs))
-    if len(words) != corpus.n_tokens or np.any(words[theirs] != corpus.words[ours]) or np.any(docs[theirs] != corpus.token_docs[ours]):
+    if (
+        len(words) != corpus.n_tokens
+        or np.any(words[theirs] != corpus.words[ours])
+        or np.any(docs[theirs] != corpus.token_docs[ours])
+    ):
         raise InputError(
             f"the assignments cover {len(words)} tokens that do not match the corpus's {corpus.n_tokens}: "
             "each document must have the same words, as often, in both."

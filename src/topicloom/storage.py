@@ -5,7 +5,7 @@
     chain-0.safetensors  one a chain: z, priors, trace, kept samples; replaced as a whole at every checkpoint
     model.safetensors    the finished estimates
 
-A directory without ``model.safetensors`` is a run that has not finished; ``resume`` takes it up where its last checkpoint left off.
+A directory whose manifest says "running" is a run that has not finished; ``resume`` takes it up at its last checkpoint.
 """
 
 import json
@@ -82,6 +82,12 @@ def read_arrays(path: Path) -> tuple[dict[str, AnyArray], Any, str]:
     return arrays, json.loads(header["info"]), header["digest"]
 
 
+def read_digest(path: Path) -> str:
+    """The digest that a file of ours carries."""
+    with safe_open(path, framework="numpy") as file:
+        return str((file.metadata() or {})["digest"])
+
+
 def _digest(arrays: Mapping[str, AnyArray], text: str) -> str:
     digest = blake2b(text.encode(), digest_size=16)
     for name in sorted(arrays):
@@ -91,12 +97,12 @@ def _digest(arrays: Mapping[str, AnyArray], text: str) -> str:
     return digest.hexdigest()
 
 
-def _to_bytes(value: Any) -> AnyArray:
+def to_bytes(value: Any) -> AnyArray:
     """JSON as an array of bytes: strings of any number, outside the header's size limit."""
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), np.uint8)
 
 
-def _from_bytes(array: AnyArray) -> Any:
+def from_bytes(array: AnyArray) -> Any:
     return json.loads(array.tobytes().decode())
 
 
@@ -108,7 +114,7 @@ def save_corpus(corpus: Corpus, path: Path) -> str:
     arrays: dict[str, AnyArray] = {
         "words": corpus.words,
         "doc_ptr": corpus.doc_ptr,
-        "vocabulary": _to_bytes(corpus.vocabulary),
+        "vocabulary": to_bytes(corpus.vocabulary),
     }
     info: dict[str, Any] = {"ordered": corpus.ordered, "text_options": corpus.text_options}
     for name in ("weights", "responses", "unknown"):
@@ -116,7 +122,7 @@ def save_corpus(corpus: Corpus, path: Path) -> str:
             arrays[name] = getattr(corpus, name)
     for name in ("ids", "labels", "groups"):
         if getattr(corpus, name) is not None:
-            arrays[name] = _to_bytes(_plain(name, getattr(corpus, name)))
+            arrays[name] = to_bytes(_plain(name, getattr(corpus, name)))
     if corpus.times is not None:
         if corpus.times.dtype.kind == "M":
             info["times"] = corpus.times.dtype.str
@@ -124,7 +130,7 @@ def save_corpus(corpus: Corpus, path: Path) -> str:
         elif corpus.times.dtype.kind in "iuf":
             arrays["times"] = corpus.times
         else:
-            arrays["times_text"] = _to_bytes(_plain("times", corpus.times.tolist()))
+            arrays["times_text"] = to_bytes(_plain("times", corpus.times.tolist()))
     return write_arrays(path, arrays, info)
 
 
@@ -135,15 +141,18 @@ def load_corpus(path: Path) -> Corpus:
     for name in ("weights", "responses", "unknown"):
         fields[name] = arrays.get(name)
     for name in ("vocabulary", "ids", "labels", "groups"):
-        fields[name] = tuple(_from_bytes(arrays[name])) if name in arrays else None
+        fields[name] = tuple(from_bytes(arrays[name])) if name in arrays else None
     times = arrays.get("times")
     if times is not None and "times" in info:
         times = times.view(info["times"])
     if "times_text" in arrays:
-        times = np.array(_from_bytes(arrays["times_text"]))
+        times = np.array(from_bytes(arrays["times_text"]))
     options = info["text_options"]
     return Corpus(
-        **fields, times=times, ordered=info["ordered"], text_options=None if options is None else TextOptions(*options)
+        **fields,
+        times=times,
+        ordered=info["ordered"],
+        text_options=None if options is None else TextOptions(*options),
     )
 
 
@@ -184,7 +193,9 @@ def load_chain(folder: Path, index: int, corpus: Corpus) -> Chain:
     arrays, info, _ = read_arrays(path)
     prior = Prior(**{name: arrays[name] for name in Prior._fields})
     if len(arrays["z"]) != corpus.n_tokens or len(prior.beta) != corpus.n_words:
-        raise StorageError(f"{path} belongs to another corpus: it has {len(arrays['z'])} tokens, this one {corpus.n_tokens}.")
+        raise StorageError(
+            f"{path} belongs to another corpus: it has {len(arrays['z'])} tokens, this one {corpus.n_tokens}."
+        )
     trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace())})
     kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"]) if info["kept"] else None
     return Chain(info["index"], info["sweep"], rebuild_counts(corpus, arrays["z"], prior.n_topics), prior, trace, kept)
@@ -197,7 +208,8 @@ def start_run(folder: Path, corpus: Corpus, kind: str, params: Mapping[str, Any]
     """Prepare a directory for checkpoints; returns the function that writes one."""
     if folder.exists() and any(folder.iterdir()):
         raise InputError(
-            f"{folder} is not empty. Continue the run in it with topicloom.resume({str(folder)!r}), or give another directory."
+            f"{folder} is not empty. Continue the run in it with topicloom.resume({str(folder)!r}), "
+            "or give another directory."
         )
     folder.mkdir(parents=True, exist_ok=True)
     hashes = {CORPUS: save_corpus(corpus, folder / CORPUS)}
@@ -235,7 +247,8 @@ def read_manifest(folder: PathLike) -> dict[str, Any]:
         raise StorageError(f"{path} was not written by topicloom.")
     if manifest.get("version") not in range(1, VERSION + 1):
         raise StorageError(
-            f"{path} has format version {manifest.get('version')}; this topicloom reads versions 1 to {VERSION}. Upgrade topicloom."
+            f"{path} has format version {manifest.get('version')}; this topicloom reads versions 1 to "
+            f"{VERSION}. Upgrade topicloom."
         )
     missing = {"kind", "status", "seed", "params", "hashes"} - manifest.keys()
     if missing:
@@ -262,7 +275,9 @@ def load(path: PathLike) -> "LDA":
     return model_class(manifest["kind"])._load(Path(path), manifest)
 
 
-def resume(path: PathLike, *, max_iter: int | None = None, n_jobs: int | None = None, verbose: int | None = None) -> "LDA":
+def resume(
+    path: PathLike, *, max_iter: int | None = None, n_jobs: int | None = None, verbose: int | None = None
+) -> "LDA":
     """Go on with a run from its last checkpoint, or with a finished model to a higher ``max_iter``.
 
     The finished model equals, bit for bit, one that was never interrupted.

@@ -1,7 +1,7 @@
 """The one loop: sweeps, learned priors, kept samples, trace, callbacks, checkpoints, interrupt.
 
-Everything a chain does at sweep t depends only on the seed, the chain's number, t and the state, so a chain that is stopped
-and goes on equals one that never stopped.
+Everything a chain does at sweep t depends only on the seed, the chain's number, t and the state, so a chain that is
+stopped and goes on equals one that never stopped.
 """
 
 import signal
@@ -66,7 +66,7 @@ class Plan:
         return wanted and sweep >= self.learn_from and (sweep - self.learn_from) % self.learn_every == 0
 
     def traces(self, sweep: int) -> bool:
-        return sweep % self.trace_every == 0 or sweep == self.max_iter
+        return sweep % self.trace_every == 0
 
 
 Callback = Callable[[Chain], object]
@@ -113,6 +113,10 @@ def run_chains(
     with _graceful_interrupt() as interrupted:
         stop = threading.Event()
 
+        def stops(chain: Chain) -> bool:
+            answers = [callback(chain) for callback in callbacks]  # every one is called, whatever the others say
+            return any(answers)
+
         def run(chain: Chain) -> None:
             try:
                 run_one(chain)
@@ -125,7 +129,7 @@ def run_chains(
                 advance(kernel, corpus, chain, plan)
                 if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
                     checkpoint(chain)
-                if any([callback(chain) for callback in callbacks]):
+                if stops(chain):
                     break
             if checkpoint:
                 checkpoint(chain)

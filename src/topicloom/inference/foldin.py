@@ -43,7 +43,12 @@ def fold_in(
     """
     if corpus.weights is not None:
         raise InputError("sampling topics needs whole tokens; this corpus has fractional weights.")
-    for name, value, least in (("burn_in", burn_in, 0), ("lag", lag, 1), ("n_samples", n_samples, 1), ("n_chains", n_chains, 1)):
+    for name, value, least in (
+        ("burn_in", burn_in, 0),
+        ("lag", lag, 1),
+        ("n_samples", n_samples, 1),
+        ("n_chains", n_chains, 1),
+    ):
         if value < least:
             raise InputError(f"{name}={value} must be at least {least}.")
     phi = np.ascontiguousarray(word_topic_prob, np.float64)

@@ -1,7 +1,7 @@
 """Learning α and β: Minka's fixed point for the Dirichlet-multinomial, as a step of its own between sweeps.
 
-α (one value a topic) maximises p(z | α), β (one value for all words) maximises p(w | z, β), given the current z. The sums of
-digamma differences run over distinct counts only, so a step costs far less than a sweep.
+α (one value a topic) maximises p(z | α), β (one value for all words) maximises p(w | z, β), given the current z. The
+sums of digamma differences run over distinct counts only, so a step costs far less than a sweep.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Histogram(NamedTuple):
     """Distinct counts and how often they occur, for each of several categories."""
 
     category: Int64Array
-    count: Int64Array
+    value: Int64Array
     times: Int64Array
 
 
@@ -42,7 +42,7 @@ def learn_alpha(corpus: Corpus, state: State, prior: Prior) -> Prior:
         return prior
     alpha = prior.alpha[0].copy()
     for _ in range(_ROUNDS):
-        rise = topics.times * (digamma(topics.count + alpha[topics.category]) - digamma(alpha[topics.category]))
+        rise = topics.times * (digamma(topics.value + alpha[topics.category]) - digamma(alpha[topics.category]))
         top = np.bincount(topics.category, rise, minlength=len(alpha))
         total = alpha.sum()
         bottom = np.sum(times * (digamma(lengths + total) - digamma(total)))

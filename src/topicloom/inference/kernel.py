@@ -34,7 +34,7 @@ class Prior(NamedTuple):
 
     @property
     def n_topics(self) -> int:
-        return self.alpha.shape[1]
+        return int(self.alpha.shape[1])
 
 
 class State(NamedTuple):
@@ -154,7 +154,9 @@ def log_joint(corpus: Corpus, state: State, prior: Prior) -> float:
 
 
 def _dense_sweep(corpus: Corpus, state: State, prior: Prior, key: Key) -> tuple[State, Info]:
-    changed = gibbs_dense.sweep(corpus.words, corpus.doc_ptr, *state, *prior, stream(key.seed, SWEEP, key.chain, key.sweep, 0))
+    changed = gibbs_dense.sweep(
+        corpus.words, corpus.doc_ptr, *state, *prior, stream(key.seed, SWEEP, key.chain, key.sweep, 0)
+    )
     return state, Info(int(changed))
 
 

@@ -27,8 +27,11 @@ def reducing_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compile(function: Callable[P, R], fastmath: bool | set[str]) -> Callable[P, R]:
-    options = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    def compiled(cache: bool) -> Callable[P, R]:
+        decorate = numba.njit(nogil=True, fastmath=fastmath, error_model="numpy", cache=cache)
+        return cast(Callable[P, R], decorate(function))
+
     try:
-        return cast(Callable[P, R], numba.njit(cache=True, **options)(function))
+        return compiled(cache=True)
     except RuntimeError:  # no place to cache in
-        return cast(Callable[P, R], numba.njit(**options)(function))
+        return compiled(cache=False)

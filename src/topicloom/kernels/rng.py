@@ -33,7 +33,8 @@ def mix(x: np.uint64) -> np.uint64:
 @kernel
 def combine(key: np.uint64, part: np.uint64) -> np.uint64:
     """The key of a path with one more part."""
-    return mix(mix(part + _GOLDEN) ^ (key * _M1 + _GOLDEN))
+    mixed: np.uint64 = mix(mix(part + _GOLDEN) ^ (key * _M1 + _GOLDEN))
+    return mixed
 
 
 @kernel
@@ -46,8 +47,8 @@ def fill_stream(stream: UInt64Array, key: np.uint64) -> None:
 
 @kernel
 def next_u64(s: UInt64Array) -> np.uint64:
-    t = s[0] + s[3]
-    result = ((t << _S23) | (t >> _S41)) + s[0]
+    t: np.uint64 = s[0] + s[3]
+    result: np.uint64 = ((t << _S23) | (t >> _S41)) + s[0]
     t = s[1] << _S17
     s[2] ^= s[0]
     s[3] ^= s[1]

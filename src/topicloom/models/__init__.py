@@ -9,6 +9,8 @@ __all__ = ["LDA"]
 def model_class(kind: str) -> type[LDA]:
     """The class that a manifest names."""
     if kind not in __all__:
-        raise StorageError(f"the manifest names the model {kind!r}, which this topicloom does not have. Upgrade topicloom.")
+        raise StorageError(
+            f"the manifest names the model {kind!r}, which this topicloom does not have. Upgrade topicloom."
+        )
     found: type[LDA] = globals()[kind]
     return found

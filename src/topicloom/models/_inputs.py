@@ -56,8 +56,8 @@ def check_whole_tokens(corpus: Corpus) -> None:
     entry = int(np.flatnonzero(corpus.weights != np.floor(corpus.weights))[0])
     doc = int(np.searchsorted(corpus.doc_ptr, entry, side="right")) - 1
     raise InputError(
-        f"document {doc}: count {corpus.weights[entry]:g} for {corpus.vocabulary[corpus.words[entry]]!r} is not an integer; "
-        'inference="gibbs" needs integer counts. Round them, or give the counts from which they were made.'
+        f"document {doc}: count {corpus.weights[entry]:g} for {corpus.vocabulary[corpus.words[entry]]!r} is not an "
+        'integer; inference="gibbs" needs integer counts. Round them, or give the counts from which they were made.'
     )
 
 
