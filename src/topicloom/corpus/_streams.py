@@ -1,4 +1,4 @@
-"""Token streams while they grow, and their distinct pairs block by block, in little memory of their own."""
+"""Token streams while they grow, and their distinct pairs some documents at a time, in little memory."""
 
 from collections.abc import Iterator
 
@@ -54,17 +54,21 @@ def document_blocks(doc_ptr: Int64Array, tokens: int = BLOCK_TOKENS) -> Iterator
         first = last
 
 
-def distinct_pairs(
-    words: Int32Array, doc_ptr: Int64Array, n_words: int, weights: AnyArray | None = None
-) -> Iterator[tuple[Int64Array, Int64Array, AnyArray]]:
-    """(document, word, count or summed weight) of the distinct pairs, in order, some documents at a time."""
-    for first, last in document_blocks(doc_ptr):
-        start, end = doc_ptr[first], doc_ptr[last]
-        docs = np.repeat(np.arange(first, last), np.diff(doc_ptr[first : last + 1]))
-        keys = docs * n_words + words[start:end]
-        if weights is None:
-            distinct, counts = np.unique(keys, return_counts=True)
-        else:
-            distinct, which = np.unique(keys, return_inverse=True)
-            counts = np.bincount(which, weights=weights[start:end], minlength=len(distinct))
-        yield distinct // n_words, distinct % n_words, counts
+def block_pairs(
+    words: Int32Array,
+    doc_ptr: Int64Array,
+    n_words: int,
+    block: tuple[int, int],
+    weights: AnyArray | None = None,
+) -> tuple[Int64Array, Int64Array, AnyArray]:
+    """(document, word, count or summed weight) of the distinct pairs in a range of documents, in order."""
+    first, last = block
+    start, end = doc_ptr[first], doc_ptr[last]
+    docs = np.repeat(np.arange(first, last), np.diff(doc_ptr[first : last + 1]))
+    keys = docs * n_words + words[start:end]
+    if weights is None:
+        distinct, counts = np.unique(keys, return_counts=True)
+    else:
+        distinct, which = np.unique(keys, return_inverse=True)
+        counts = np.bincount(which, weights=weights[start:end], minlength=len(distinct))
+    return distinct // n_words, distinct % n_words, counts

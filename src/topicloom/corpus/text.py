@@ -14,7 +14,7 @@ import numpy as np
 from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
 from topicloom.corpus._checks import items, read_only
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
-from topicloom.corpus._streams import BLOCK_TOKENS, distinct_pairs, pointers
+from topicloom.corpus._streams import BLOCK_TOKENS, block_pairs, document_blocks, pointers
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.errors import InputError
 
@@ -81,9 +81,7 @@ def from_texts(
         if not names:
             raise InputError(_nothing_left(len(ptr) - 1, stop, tokenizer is not None))
         words, ptr, kept = _prune(words, ptr, names, min_df, max_df, max_words)
-    corpus = Corpus(
-        words=words, doc_ptr=ptr, vocabulary=kept, ordered=True, unknown=unknown, text_options=options
-    )
+    corpus = Corpus(words=words, doc_ptr=ptr, vocabulary=kept, ordered=True, unknown=unknown, text_options=options)
     return corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
 
 
@@ -111,9 +109,7 @@ def _cutter(options: TextOptions) -> Callable[[str], list[str]]:
     return cut
 
 
-def _foreign_cutter(
-    tokenizer: Tokenizer | None, lowercase: bool, stop: frozenset[str]
-) -> Callable[[str], list[str]]:
+def _foreign_cutter(tokenizer: Tokenizer | None, lowercase: bool, stop: frozenset[str]) -> Callable[[str], list[str]]:
     """The caller's tokenizer sees the text as it is; then case and stop words are dealt with."""
     if not callable(tokenizer):
         raise InputError(f"tokenizer must be a callable from a text to its words, not {tokenizer!r}.")
@@ -174,8 +170,7 @@ def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> froz
 def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]]) -> Iterator[list[str]]:
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise InputError(
-            "texts must be a list or another iterable of strings, one a document, "
-            f"not {type(texts).__name__}."
+            f"texts must be a list or another iterable of strings, one a document, not {type(texts).__name__}."
         )
     for d, text in enumerate(texts):
         if not isinstance(text, str):
@@ -207,9 +202,7 @@ def _number(documents: Iterator[list[str]]) -> tuple[Int32Array, Int64Array, lis
     return np.frombuffer(stream, np.int32), np.frombuffer(ends, np.int64), list(number)
 
 
-def _lookup(
-    documents: Iterator[list[str]], vocabulary: tuple[str, ...]
-) -> tuple[Int32Array, Int64Array, Int64Array]:
+def _lookup(documents: Iterator[list[str]], vocabulary: tuple[str, ...]) -> tuple[Int32Array, Int64Array, Int64Array]:
     """Numbers of the known words, document pointers, and how many words of each document are not known."""
     number = {word: v for v, word in enumerate(vocabulary)}
     stream, ends, unknown = array("i"), array("q", [0]), array("q")
@@ -246,9 +239,7 @@ def _check_pruning(
         raise InputError(f"max_words={max_words!r} must be None or a whole number of 1 or more.")
     pruning = max_words is not None or not _keeps_all(min_df, max_df)
     if vocabulary is not None and pruning:
-        raise InputError(
-            "min_df, max_df and max_words choose a vocabulary; leave them out when you give one."
-        )
+        raise InputError("min_df, max_df and max_words choose a vocabulary; leave them out when you give one.")
 
 
 def _keeps_all(min_df: int | float, max_df: int | float) -> bool:
@@ -305,8 +296,8 @@ def _within(frequency: Int64Array, n_docs: int, min_df: int | float, max_df: int
 
 def _document_frequency(stream: Int32Array, ptr: Int64Array, n_words: int) -> Int64Array:
     frequency = np.zeros(n_words, np.int64)
-    for _, words, _ in distinct_pairs(stream, ptr, n_words):
-        frequency += np.bincount(words, minlength=n_words)
+    for block in document_blocks(ptr):
+        frequency += np.bincount(block_pairs(stream, ptr, n_words, block)[1], minlength=n_words)
     return frequency
 
 

@@ -1,0 +1,214 @@
+"""Readers of files that hold counts: UCI bag-of-words, LDA-C, Matrix Market, sparse NPZ, a folder."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.corpus._lines import NumberBlock, malformed, number_blocks, open_bytes, text_lines, word_list
+from topicloom.corpus._streams import GrowingArray, pointers
+from topicloom.corpus.corpus import Corpus, default_vocabulary, from_matrix
+from topicloom.errors import InputError
+
+Vocabulary = tuple[str, ...] | None
+_Value = TypeVar("_Value")
+_LARGEST = np.iinfo(np.int32).max
+
+
+def _corpus(words: Int32Array, lengths: AnyArray, vocabulary: Vocabulary, n_words: int) -> Corpus:
+    names = default_vocabulary(n_words) if vocabulary is None else vocabulary
+    return Corpus(words=words, doc_ptr=pointers(lengths), vocabulary=names)
+
+
+def _repeat(words: AnyArray, counts: AnyArray) -> Int32Array:
+    return np.repeat(words.astype(np.int32), counts)
+
+
+# -- UCI bag-of-words --------------------------------------------------------------------------------------
+
+_UCI_ENTRY = "'document word count', three whole numbers"
+
+
+def read_uci(path: Path, vocabulary: Vocabulary) -> Corpus:
+    """Three header lines (documents, words, entries), then 'document word count' lines numbered from 1."""
+    words, in_order, entries = GrowingArray(), True, 0
+    with open_bytes(path) as file:
+        n_docs, n_words, n_entries = _uci_header(path, file, vocabulary)
+        lengths = np.zeros(n_docs, np.int64)
+        latest = 0
+        for docs, ids, counts in _uci_entries(path, file, n_docs, n_words):
+            np.add.at(lengths, docs, counts)
+            entries += len(docs)
+            in_order = in_order and bool(docs[0] >= latest and np.all(docs[1:] >= docs[:-1]))
+            latest = docs[-1]
+            words.append(_repeat(ids, counts) if in_order else np.empty(0, np.int32))
+    if entries != n_entries:
+        raise InputError(
+            f"{path}: line 3 promises {n_entries} entries but the file has {entries}. "
+            "It may be cut short; fetch or write it again."
+        )
+    stream = words.finish() if in_order else _uci_sorted(path, lengths, vocabulary)
+    return _corpus(stream, lengths, vocabulary, n_words)
+
+
+def _uci_header(path: Path, file: IO[bytes], vocabulary: Vocabulary) -> tuple[int, int, int]:
+    sizes = []
+    for line, what in enumerate(("documents", "words", "entries"), 1):
+        found = file.readline().decode("utf-8", "replace")
+        if not re.fullmatch(r"\d{1,18}", found.strip(), re.ASCII):
+            raise malformed(path, line, found, f"the number of {what}")
+        sizes.append(int(found))
+    n_docs, n_words, n_entries = sizes
+    if n_docs < 1 or not 1 <= n_words <= _LARGEST:
+        raise InputError(f"{path}: the header gives {n_docs} documents and {n_words} words; both must be 1 or more.")
+    if vocabulary is not None and len(vocabulary) != n_words:
+        raise InputError(f"{path}: line 2 gives {n_words} words but the vocabulary has {len(vocabulary)}.")
+    return n_docs, n_words, n_entries
+
+
+def _uci_entries(
+    path: Path, file: IO[bytes], n_docs: int, n_words: int
+) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
+    """Documents and words numbered from 0, and counts, a block of lines at a time."""
+    limits = np.array([n_docs, n_words, _LARGEST])
+    for block in number_blocks(path, file, _UCI_ENTRY, first_line=4):
+        rows = block.rows(3, _UCI_ENTRY)
+        if not len(rows):
+            continue
+        wrong = np.any((rows[:, :2] < 1) | (rows[:, :2] > limits[:2]), axis=1) | (rows[:, 2] > _LARGEST)
+        if wrong.any():
+            expected = f"a document from 1 to {n_docs}, a word from 1 to {n_words} and a count below 2**31"
+            raise block.error(int(block.starts[3 * int(np.argmax(wrong))]), expected)
+        yield rows[:, 0] - 1, rows[:, 1] - 1, rows[:, 2]
+
+
+def _uci_sorted(path: Path, lengths: Int64Array, vocabulary: Vocabulary) -> Int32Array:
+    """A second reading for files not in document order: each token goes straight to its place."""
+    ptr = pointers(lengths)
+    stream, free = np.empty(ptr[-1], np.int32), ptr[:-1].copy()
+    with open_bytes(path) as file:
+        n_docs, n_words, _ = _uci_header(path, file, vocabulary)
+        for docs, ids, counts in _uci_entries(path, file, n_docs, n_words):
+            order = np.argsort(docs, kind="stable")
+            token_docs = np.repeat(docs[order], counts[order])
+            rank = np.arange(len(token_docs)) - np.searchsorted(token_docs, token_docs)
+            stream[free[token_docs] + rank] = _repeat(ids[order], counts[order])
+            np.add.at(free, docs, counts)
+    stream.flags.writeable = False
+    return stream
+
+
+# -- LDA-C -------------------------------------------------------------------------------------------------
+
+_LDAC_LINE = (
+    "'n word:count … word:count' with n pairs of whole numbers (a document without words is '0', not a blank line)"
+)
+
+
+def read_ldac(path: Path, vocabulary: Vocabulary) -> Corpus:
+    """One document a line: the number of distinct words, then that many ``word:count``, words from 0."""
+    words, lengths, n_words = GrowingArray(), GrowingArray(np.int64), 0
+    with open_bytes(path) as file:
+        for block in number_blocks(path, file, _LDAC_LINE, separators=b":"):
+            ids, counts, per_doc = _ldac_block(block)
+            limit = _LARGEST if vocabulary is None else len(vocabulary)
+            wrong = (ids >= limit) | (counts > _LARGEST)
+            if wrong.any():
+                which = np.searchsorted(np.cumsum(per_doc), int(np.argmax(wrong)), side="right")
+                raise block.error(int(block.newlines[which]), f"words from 0 to {limit - 1} and counts below 2**31")
+            n_words = max(n_words, int(ids.max(initial=-1)) + 1)
+            ends = np.concatenate(([0], np.cumsum(counts)))[np.cumsum(per_doc)]
+            lengths.append(np.diff(ends, prepend=0))
+            words.append(_repeat(ids, counts))
+    if not len(lengths):
+        raise InputError(f"{path} is empty; expected one document a line.")
+    return _corpus(words.finish(), lengths.finish(), vocabulary, n_words)
+
+
+def _ldac_block(block: NumberBlock) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Words, counts, and how many of them each line has, once every line has the right form."""
+    after = block.numbers_before_line_ends()
+    numbers = np.diff(after, prepend=0)
+    first = after - numbers
+    if np.any(numbers == 0):
+        raise block.error(int(block.newlines[np.argmax(numbers == 0)]), _LDAC_LINE)
+    pairs = block.values[first]
+    place = np.arange(len(block.values)) - np.repeat(first, numbers)
+    is_word = place % 2 == 1
+    # A word is followed by ':' and at once by its count; nothing else is followed by ':'.
+    colon = block.raw[block.ends] == ord(":")
+    joined = np.append(block.starts[1:], len(block.raw)) == block.ends + 1
+    good = np.logical_and.reduceat((colon == is_word) & (joined | ~is_word), first) & (numbers == 1 + 2 * pairs)
+    if not good.all():
+        raise block.error(int(block.newlines[np.argmin(good)]), _LDAC_LINE)
+    stray = np.flatnonzero(block.raw == ord(":"))
+    if len(stray) != np.count_nonzero(is_word):
+        raise block.error(int(np.setdiff1d(stray, block.ends[is_word])[0]), _LDAC_LINE)
+    return block.values[is_word], block.values[(place > 0) & ~is_word], pairs
+
+
+# -- matrices ----------------------------------------------------------------------------------------------
+
+
+def read_mtx(path: Path, vocabulary: Vocabulary, *, transpose: bool = False) -> Corpus:
+    """A Matrix Market file, documents × words; ``transpose`` for words × documents, as genomics writes it."""
+    with open_bytes(path) as file:
+        try:
+            matrix = scipy.io.mmread(file)
+        except (ValueError, OverflowError, TypeError) as error:
+            raise InputError(f"{path} is not a readable Matrix Market file: {error}") from None
+    return _from_matrix(path, matrix.T if transpose else matrix, vocabulary)
+
+
+def read_npz(path: Path, vocabulary: Vocabulary, *, transpose: bool = False) -> Corpus:
+    """A matrix of ``scipy.sparse.save_npz``; nothing pickled is ever loaded."""
+    try:
+        matrix = sp.load_npz(path)
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # indices out of range would crash the conversions
+    except (ValueError, OSError, KeyError, BadZipFile, EOFError) as error:
+        raise InputError(f"{path} is not a file of scipy.sparse.save_npz: {error}") from None
+    return _from_matrix(path, matrix.T if transpose else matrix, vocabulary)
+
+
+def _from_matrix(path: Path, matrix: Any, vocabulary: Vocabulary) -> Corpus:
+    try:
+        return from_matrix(matrix, vocabulary)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def read_folder(path: Path, vocabulary: Vocabulary) -> Corpus:
+    """A folder with ``docword.npz`` and ``vocab.txt``, and where known, a line for each document in
+    ``labels.txt`` (separated by blanks), ``collection.txt``, ``response.txt`` and ``ids.txt``."""
+    if not (path / "docword.npz").is_file():
+        raise InputError(f"{path} has no docword.npz; a corpus folder holds docword.npz and vocab.txt.")
+    if vocabulary is None and (path / "vocab.txt").is_file():
+        vocabulary = word_list(path / "vocab.txt")
+    corpus = read_npz(path / "docword.npz", vocabulary)
+    return corpus.with_metadata(
+        ids=_sidecar(path / "ids.txt", corpus.n_docs, str),
+        labels=_sidecar(path / "labels.txt", corpus.n_docs, str.split),
+        groups=_sidecar(path / "collection.txt", corpus.n_docs, str),
+        responses=_sidecar(path / "response.txt", corpus.n_docs, float),
+    )
+
+
+def _sidecar(path: Path, n_docs: int, convert: Callable[[str], _Value]) -> list[_Value] | None:
+    if not path.is_file():
+        return None
+    values = []
+    for number, line in enumerate(text_lines(path), 1):
+        try:
+            values.append(convert(line.rstrip("\n")))
+        except ValueError:
+            raise malformed(path, number, line, "a number") from None
+    if len(values) != n_docs:
+        raise InputError(f"{path} has {len(values)} lines but there are {n_docs} documents.")
+    return values

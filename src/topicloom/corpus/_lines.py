@@ -1,0 +1,194 @@
+"""Files as lines of text and as blocks of whole numbers, plain or gzipped, never held whole."""
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, Int64Array
+from topicloom.errors import InputError
+
+BLOCK_BYTES = 1 << 19  # small enough for the parser's arrays to stay in the processor's cache
+_LONGEST_NUMBER = 18  # digits that int64 holds whatever they are
+_NEWLINE, _ZERO = 10, 48
+
+
+def malformed(path: Path, place: int | str, found: object, expected: str) -> InputError:
+    """What was found at a place (a line number, or its description) and what should be there."""
+    place = f"line {place}" if isinstance(place, int) else place
+    shown = repr(found.strip("\r\n") if isinstance(found, str) else found)
+    shown = shown if len(shown) <= 60 else shown[:60] + "…"
+    return InputError(f"{path}, {place}: found {shown}, expected {expected}.")
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes; gzip is known by its first bytes, not by the name."""
+    try:
+        raw = open(path, "rb")  # noqa: SIM115 (closed below; only its opening is guarded here)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    with raw:
+        if raw.peek(2)[:2] != b"\x1f\x8b":
+            yield raw
+            return
+        try:
+            with io.BufferedReader(gzip.GzipFile(fileobj=raw)) as unzipped:
+                yield unzipped
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"{path}: the gzip data is damaged or cut short ({error}). Fetch or write the file again."
+            ) from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes the path's place only when it is complete; gzipped if named ``.gz``."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        raw = open(part, "wb")  # noqa: SIM115
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None
+    try:
+        with raw:
+            if path.suffix == ".gz":
+                # No name and no time inside, so that the same corpus gives the same bytes.
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as zipped:
+                    yield cast(IO[bytes], zipped)
+            else:
+                yield raw
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def text_lines(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[str]:
+    """Lines of a text with their ends; bytes that do not decode are an error that names their line."""
+    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    with open_bytes(path) as file:
+        try:
+            text = io.TextIOWrapper(file, encoding=codec, errors="surrogateescape", newline=newline)
+        except LookupError:
+            raise InputError(f"encoding={encoding!r} is not known to Python.") from None
+        with text:
+            for number, line in enumerate(text, 1):
+                if not line.isascii():
+                    _check_decoded(path, number, line, encoding)
+                yield line
+
+
+def _check_decoded(path: Path, number: int, line: str, encoding: str) -> None:
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError as error:
+        byte = ord(line[error.start]) - 0xDC00
+        raise InputError(
+            f"{path}, line {number}: the byte 0x{byte:02x} at character {error.start + 1} is not {encoding}. "
+            "Name the file's encoding, for instance encoding='latin-1'."
+        ) from None
+
+
+def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:
+    """One word a line, line j for word j; blank and repeated lines are errors."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text_lines(path, encoding), 1):
+        word = line.rstrip("\n")
+        if not word.strip():
+            raise malformed(path, number, line, "a word: line j names word j, so no line may be blank")
+        if word in seen:
+            raise InputError(f"{path}, line {number}: the word {word!r} is already on line {seen[word]}.")
+        seen[word] = number
+    if not seen:
+        raise InputError(f"{path} is empty; expected one word a line.")
+    return tuple(seen)
+
+
+# -- blocks of whole numbers ---------------------------------------------------------------------------------
+
+
+class NumberBlock(NamedTuple):
+    """Some whole lines, and every number in them with the bytes it spans."""
+
+    path: Path
+    raw: AnyArray
+    first_line: int
+    newlines: Int64Array
+    starts: Int64Array
+    ends: Int64Array
+    values: Int64Array
+
+    def error(self, position: int, expected: str) -> InputError:
+        """The error of the line that holds this byte."""
+        line = int(np.searchsorted(self.newlines, position))
+        start = 0 if line == 0 else int(self.newlines[line - 1]) + 1
+        found = self.raw[start : int(self.newlines[line])].tobytes().decode("utf-8", "replace")
+        return malformed(self.path, self.first_line + line, found, expected)
+
+    def numbers_before_line_ends(self) -> Int64Array:
+        return np.searchsorted(self.starts, self.newlines)
+
+    def rows(self, width: int, expected: str) -> Int64Array:
+        """The numbers as rows of so many; blank lines are passed over, any other count is an error."""
+        n_lines = len(self.newlines)
+        if len(self.values) != width * n_lines or not (
+            np.all(self.ends[width - 1 :: width] <= self.newlines)
+            and np.all(self.starts[width::width] > self.newlines[:-1])
+        ):
+            counts = np.diff(self.numbers_before_line_ends(), prepend=0)
+            wrong = (counts != width) & (counts != 0)
+            if wrong.any():
+                raise self.error(int(self.newlines[np.argmax(wrong)]), expected)
+        return self.values.reshape(-1, width)
+
+
+def number_blocks(
+    path: Path, file: IO[bytes], expected: str, first_line: int = 1, separators: bytes = b""
+) -> Iterator[NumberBlock]:
+    """The rest of the file as numbers between blanks, line ends and the given separators."""
+    kind = np.zeros(256, np.uint8)  # 0: not allowed, 1: digit, 2: between numbers
+    kind[_ZERO : _ZERO + 10] = 1
+    kind[list(b" \t\r\n" + separators)] = 2
+    while text := file.read(BLOCK_BYTES):
+        if not text.endswith(b"\n"):
+            text += file.readline()
+        text += b"\n" * (not text.endswith(b"\n"))  # the last line may lack its end
+        block = _parse(path, np.frombuffer(text, np.uint8), first_line, kind)
+        wrong = np.flatnonzero(kind[block.raw] == 0)
+        if len(wrong):
+            raise block.error(int(wrong[0]), expected)
+        too_long = np.flatnonzero(block.ends - block.starts > _LONGEST_NUMBER)
+        if len(too_long):
+            raise block.error(int(block.starts[too_long[0]]), expected + ", none beyond 18 digits")
+        yield block
+        first_line += len(block.newlines)
+
+
+def _parse(path: Path, raw: AnyArray, first_line: int, kind: AnyArray) -> NumberBlock:
+    digit = kind[raw] == 1
+    edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
+    if digit[0]:
+        edges = np.concatenate(([0], edges))
+    starts, ends = edges[::2], edges[1::2]  # the block ends with a line end, so that every start has its end
+    last = ends - 1
+    values = (raw[last] - _ZERO).astype(np.int64)
+    # Digits are added from the right, at each turn only for the numbers that are long enough.
+    place, longer = 1, np.flatnonzero(ends - starts > 1)
+    while len(longer) and place < _LONGEST_NUMBER:
+        values[longer] += (raw[last[longer] - place] - _ZERO).astype(np.int64) * 10**place
+        place += 1
+        longer = longer[(ends - starts)[longer] > place]
+    return NumberBlock(path, raw, first_line, np.flatnonzero(raw == _NEWLINE), starts, ends, values)
+
+
+def as_path(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"a path must be a string or a path object, not {path!r}.") from None

@@ -1,0 +1,241 @@
+"""Readers of files that hold texts: lines, MALLET lines, CSV and TSV, JSON lines, Parquet."""
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from topicloom.corpus._columns import (
+    joined_times,
+    time_kind,
+    to_group,
+    to_id,
+    to_labels,
+    to_response,
+    to_time,
+)
+from topicloom.corpus._lines import malformed, text_lines
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.text import from_texts
+from topicloom.errors import InputError, MissingExtraError
+
+Vocabulary = tuple[str, ...] | None
+Row = tuple[str, Mapping[str, Any]]  # the place in the file, and the value of each role
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "id": to_id,
+    "label": to_labels,
+    "group": to_group,
+    "response": to_response,
+    "time": to_time,
+}
+
+
+class _Metadata:
+    """Collects what a table says about each document while its texts flow past."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found: dict[str, list[Any]] = {}
+
+    def texts(self, rows: Iterable[Row]) -> Iterator[str]:
+        for place, row in rows:
+            for role, value in row.items():
+                if role != "text":
+                    self._found.setdefault(role, []).append(self._convert(place, role, value))
+            if not isinstance(row["text"], str):
+                raise malformed(self._path, place, row["text"], "a text (write '' for a document without text)")
+            yield row["text"]
+
+    def _convert(self, place: str, role: str, value: object) -> Any:
+        try:
+            converted = _CONVERTERS[role](value)
+        except ValueError as error:
+            raise malformed(self._path, place, value, str(error)) from None
+        if role == "time" and self._found.get(role):
+            kind = time_kind(self._found[role][0])
+            if time_kind(converted) != kind:
+                raise malformed(self._path, place, value, f"a {kind}, as the times before it")
+        return converted
+
+    def fields(self) -> dict[str, Any]:
+        names = {"id": "ids", "label": "labels", "group": "groups", "response": "responses"}
+        given = {names[role]: values for role, values in self._found.items() if role != "time"}
+        times: list[int | float | datetime] = self._found.get("time", [])
+        return {**given, "times": joined_times(times)} if times else given
+
+
+def _corpus(path: Path, rows: Iterable[Row], vocabulary: Vocabulary, options: dict[str, Any]) -> Corpus:
+    metadata = _Metadata(path)
+    corpus = from_texts(metadata.texts(rows), vocabulary=vocabulary, **options)
+    return corpus.with_metadata(**metadata.fields())
+
+
+# -- lines -------------------------------------------------------------------------------------------------
+
+
+def read_txt(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+    """One document a line; a blank line is a document without words."""
+    rows = ((f"line {n}", {"text": line}) for n, line in enumerate(text_lines(path, encoding), 1))
+    return _corpus(path, rows, vocabulary, options)
+
+
+def read_mallet(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+    """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
+    return _corpus(path, _mallet_rows(path, encoding), vocabulary, options)
+
+
+_MALLET_TABS = re.compile(r"(\S+)\t([^\t]*)\t(.*)", re.DOTALL)
+
+
+def _mallet_rows(path: Path, encoding: str) -> Iterator[Row]:
+    for number, line in enumerate(text_lines(path, encoding), 1):
+        tabbed = _MALLET_TABS.fullmatch(line)
+        fields = list(tabbed.groups()) if tabbed else line.split(None, 2)
+        if not fields:
+            continue
+        if len(fields) < 2:
+            raise malformed(path, number, line, "'name label text'")
+        name, label, text = [*fields, ""][:3]
+        yield f"line {number}", {"id": name, "label": [] if label == "-" else label.split(), "text": text}
+
+
+# -- tables -------------------------------------------------------------------------------------------------
+
+COLUMN_OPTIONS = ("text_column", *(f"{role}_column" for role in _CONVERTERS))
+
+
+def _split_roles(options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Which column plays which role, and the options that are left for the texts."""
+    columns = {"text_column": "text", **options}
+    named = {name.removesuffix("_column"): columns.pop(name, None) for name in COLUMN_OPTIONS}
+    return {role: column for role, column in named.items() if column is not None}, columns
+
+
+def _check_columns(path: Path, roles: Mapping[str, str], columns: Iterable[str], place: str) -> None:
+    columns = list(columns)
+    for role, column in roles.items():
+        if column not in columns:
+            raise InputError(
+                f"{path}, {place}: there is no column {column!r}; there are "
+                f"{', '.join(map(repr, columns)) or 'none'}. Name the right one with {role}_column=."
+            )
+
+
+def read_csv(
+    path: Path,
+    vocabulary: Vocabulary,
+    *,
+    delimiter: str = ",",
+    quote: str | None = '"',
+    encoding: str = "utf-8",
+    **options: Any,
+) -> Corpus:
+    """A table with a header line. ``quote=None`` reads quotation marks as any other character."""
+    roles, text_options = _split_roles(options)
+    lines = text_lines(path, encoding, newline="")
+    try:
+        if quote is None:
+            reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        else:
+            reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"delimiter={delimiter!r} or quote={quote!r} is not usable: {error}.") from None
+    with _long_fields():
+        return _corpus(path, _csv_rows(path, reader, roles), vocabulary, text_options)
+
+
+def read_tsv(path: Path, vocabulary: Vocabulary, *, delimiter: str = "\t", **options: Any) -> Corpus:
+    """As CSV, with tabs."""
+    return read_csv(path, vocabulary, delimiter=delimiter, **options)
+
+
+class _long_fields:  # noqa: N801 (reads as a statement)
+    """The csv module refuses texts above 128 KB unless its limit, which is global, is raised for a while."""
+
+    def __enter__(self) -> None:
+        self._before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+
+    def __exit__(self, *_: object) -> None:
+        csv.field_size_limit(self._before)
+
+
+def _csv_rows(path: Path, reader: Any, roles: Mapping[str, str]) -> Iterator[Row]:
+    records = _csv_records(path, reader)
+    header = next(records, (1, []))[1]
+    _check_columns(path, roles, header, "line 1")
+    where = {role: header.index(column) for role, column in roles.items()}
+    for line, record in records:
+        if not record:
+            continue  # a blank line
+        if len(record) != len(header):
+            expected = f"{len(header)} fields, as many as the header has"
+            raise malformed(path, line, record, expected)
+        yield f"line {line}", {role: record[i] for role, i in where.items()}
+
+
+def _csv_records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Records with the line on which each begins."""
+    while True:
+        line = reader.line_num + 1
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError(
+                f"{path}, line {line}: the record that begins here has broken quotation marks ({error}). "
+                "Double a quotation mark inside a quoted field, or give quote=None if there is no quoting."
+            ) from None
+        yield line, record
+
+
+def read_jsonl(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+    """One JSON object a line."""
+    roles, text_options = _split_roles(options)
+    return _corpus(path, _jsonl_rows(path, roles, encoding), vocabulary, text_options)
+
+
+def _jsonl_rows(path: Path, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
+    for number, line in enumerate(text_lines(path, encoding), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise malformed(path, number, line, f"one JSON object ({error})") from None
+        if not isinstance(record, dict):
+            raise malformed(path, number, line, "one JSON object")
+        _check_columns(path, roles, record, f"line {number}")
+        yield f"line {number}", {role: record[column] for role, column in roles.items()}
+
+
+def read_parquet(path: Path, vocabulary: Vocabulary, **options: Any) -> Corpus:
+    """A Parquet file, some thousand rows at a time; only the named columns are read."""
+    roles, text_options = _split_roles(options)
+    return _corpus(path, _parquet_rows(path, roles), vocabulary, text_options)
+
+
+def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise MissingExtraError(
+            "reading Parquet needs pyarrow; install it with pip install 'topicloom[parquet]'."
+        ) from None
+    try:
+        file = parquet.ParquetFile(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is not a readable Parquet file: {error}") from None
+    row = 0
+    with file:
+        _check_columns(path, roles, file.schema_arrow.names, "its schema")
+        for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
+            columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}
+            for values in zip(*columns.values(), strict=True):
+                row += 1
+                yield f"row {row}", dict(zip(columns, values, strict=True))
