@@ -1,0 +1,378 @@
+"""Corpora drawn from a model whose topics are known, for tests, studies and speed curves.
+
+φ (``phi``) are the topics' word probabilities, θ (``theta``) the documents' topic probabilities and ``z``
+the topic of each token of the corpus's stream.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus._checks import read_only
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError
+
+
+class Synthetic(NamedTuple):
+    """A corpus and the truth it was drawn from."""
+
+    corpus: Corpus
+    phi: FloatArray  # [topics, words]
+    theta: FloatArray  # [documents, topics]
+    z: Int32Array  # [tokens]
+
+
+class SyntheticCompound(NamedTuple):
+    """A corpus of several collections and the truth it was drawn from."""
+
+    corpus: Corpus
+    phi: FloatArray  # [topics, words]
+    theta: FloatArray  # [documents, topics]
+    z: Int32Array  # [tokens]
+    pi: FloatArray  # [collections, topics]
+
+
+class SyntheticZipf(NamedTuple):
+    """A large corpus and its truth in a form that stays small; ``phi()`` and ``theta()`` spell it out."""
+
+    corpus: Corpus
+    word_share: FloatArray  # [words] expected share of each word in the corpus
+    word_topic: Int32Array  # [words] the topic that each word belongs to
+    doc_topics: Int32Array  # [documents, topics_per_doc], a topic may come twice
+    doc_weights: FloatArray  # [documents, topics_per_doc]
+    background: float
+
+    def phi(self) -> FloatArray:
+        """The topics, dense: 8 bytes for each topic and word."""
+        words = np.arange(len(self.word_share))
+        topics = np.zeros((int(self.word_topic.max()) + 1, len(words)))
+        topics[self.word_topic, words] = self.word_share
+        topics *= (1 - self.background) / topics.sum(axis=1, keepdims=True)
+        topics += self.background * self.word_share
+        return topics
+
+    def theta(self) -> FloatArray:
+        """The documents' topics, dense: 8 bytes for each document and topic."""
+        theta = np.zeros((self.corpus.n_docs, int(self.word_topic.max()) + 1))
+        np.add.at(theta, (np.arange(len(theta))[:, None], self.doc_topics), self.doc_weights)
+        return theta
+
+
+def synthetic_lda(
+    n_docs: int = 500,
+    n_words: int = 200,
+    n_topics: int = 10,
+    *,
+    doc_length: float = 100,
+    alpha: float | Sequence[float] | FloatArray = 0.1,
+    beta: float | Sequence[float] | FloatArray = 0.05,
+    seed: int = 0,
+) -> Synthetic:
+    """Documents drawn from latent Dirichlet allocation.
+
+    A whole number (int) as ``doc_length`` is the length of every document; a float is the mean of a Poisson
+    distribution of lengths, so that some documents may be empty. ``alpha`` and ``beta`` are one positive
+    number, or one for each topic and for each word.
+    """
+    _check_sizes(n_docs=n_docs, n_words=n_words, n_topics=n_topics)
+    doc_prior = _prior("alpha", alpha, n_topics, "topics")
+    word_prior = _prior("beta", beta, n_words, "words")
+    rng = _generator(seed)
+    phi = _dirichlet(rng, np.tile(word_prior, (n_topics, 1)))
+    theta = _dirichlet(rng, np.tile(doc_prior, (n_docs, 1)))
+    words, ptr, z = _draw_tokens(rng, theta, phi, _lengths(rng, doc_length, n_docs))
+    return Synthetic(Corpus(words, ptr, _names("word", n_words)), phi, theta, z)
+
+
+def synthetic_compound(
+    n_collections: int = 2,
+    docs_per_collection: int | Sequence[int] = 100,
+    n_words: int = 40,
+    n_topics: int = 3,
+    *,
+    doc_length: float = 100,
+    alpha: float = 0.1,
+    gamma: float = 1.0,
+    eta: float = 0.25,
+    seed: int = 0,
+) -> SyntheticCompound:
+    """Documents of several collections that share topics but not their proportions (compound LDA, eqs. 1 to
+    5).
+
+    ``docs_per_collection`` is one number, or one for each collection. The collection of a document is its
+    group, ``collection0``, ``collection1``, … ``doc_length`` is as in :func:`synthetic_lda`.
+    """
+    _check_sizes(n_collections=n_collections, n_words=n_words, n_topics=n_topics)
+    sizes = _collection_sizes(docs_per_collection, n_collections)
+    pi_prior = _prior("alpha", alpha, n_topics, "topics")
+    word_prior = _prior("eta", eta, n_words, "words")
+    if not (math.isfinite(gamma) and gamma > 0):
+        raise InputError(f"gamma={gamma!r} must be a positive number.")
+    rng = _generator(seed)
+    phi = _dirichlet(rng, np.tile(word_prior, (n_topics, 1)))  # compound LDA eq. 1
+    pi = _dirichlet(rng, np.tile(pi_prior, (n_collections, 1)))  # eq. 2
+    collection = np.repeat(np.arange(n_collections), sizes)
+    theta = _dirichlet(rng, gamma * pi[collection])  # eq. 3
+    words, ptr, z = _draw_tokens(rng, theta, phi, _lengths(rng, doc_length, len(theta)))  # eqs. 4 and 5
+    names = _names("collection", n_collections, pad=True)
+    corpus = Corpus(words, ptr, _names("word", n_words), groups=tuple(names[j] for j in collection))
+    return SyntheticCompound(corpus, phi, theta, z, pi)
+
+
+def synthetic_labeled(
+    n_docs: int = 500,
+    n_words: int = 200,
+    n_labels: int = 10,
+    *,
+    labels_per_doc: float = 2.0,
+    doc_length: float = 100,
+    alpha: float = 1.0,
+    beta: float = 0.05,
+    seed: int = 0,
+) -> Synthetic:
+    """Documents with labels, where a label is a topic and a document uses the topics of its labels alone.
+
+    Every document has a label; beyond the first, their number is Poisson with mean ``labels_per_doc`` - 1.
+    Topic k belongs to the k-th label in alphabetical order. ``doc_length`` is as in :func:`synthetic_lda`.
+    """
+    _check_sizes(n_docs=n_docs, n_words=n_words, n_labels=n_labels)
+    if not 1 <= labels_per_doc <= n_labels:
+        raise InputError(f"labels_per_doc={labels_per_doc!r} must lie between 1 and n_labels={n_labels}.")
+    label_prior = _prior("alpha", alpha, n_labels, "labels")
+    word_prior = _prior("beta", beta, n_words, "words")
+    rng = _generator(seed)
+    sizes = np.minimum(1 + rng.poisson(labels_per_doc - 1, n_docs), n_labels)
+    # The labels with the smallest of random keys are a random set of that size.
+    rank = rng.random((n_docs, n_labels)).argsort(axis=1).argsort(axis=1)
+    allowed = rank < sizes[:, None]
+    phi = _dirichlet(rng, np.tile(word_prior, (n_labels, 1)))
+    theta = _dirichlet(rng, np.where(allowed, label_prior, 0.0))
+    words, ptr, z = _draw_tokens(rng, theta, phi, _lengths(rng, doc_length, n_docs))
+    names = _names("label", n_labels, pad=True)
+    labels = tuple(tuple(names[k] for k in np.flatnonzero(row)) for row in allowed)
+    return Synthetic(Corpus(words, ptr, _names("word", n_words), labels=labels), phi, theta, z)
+
+
+def bars(side: int = 5, n_docs: int = 2000, *, doc_length: float = 100, alpha: float = 1.0, seed: int = 0) -> Synthetic:
+    """Images of ``side`` × ``side`` pixels, mixed from horizontal and vertical bars (Griffiths and
+    Steyvers, 2004).
+
+    Pixels are the words, ``row0col0`` first and row by row, so that ``phi[k].reshape(side, side)`` is a
+    picture. Topics 0 to ``side`` - 1 are the rows, the others the columns.
+    """
+    _check_sizes(side=side, n_docs=n_docs)
+    doc_prior = _prior("alpha", alpha, 2 * side, "topics")
+    row, column = np.divmod(np.arange(side * side), side)
+    line = np.arange(side)[:, None]
+    phi = np.concatenate((line == row, line == column)) / side
+    rng = _generator(seed)
+    theta = _dirichlet(rng, np.tile(doc_prior, (n_docs, 1)))
+    words, ptr, z = _draw_tokens(rng, theta, phi, _lengths(rng, doc_length, n_docs))
+    pixels = tuple(f"row{r}col{c}" for r, c in zip(row, column, strict=True))
+    return Synthetic(Corpus(words, ptr, pixels), phi, theta, z)
+
+
+def bands(
+    n_docs: int = 3000,
+    n_words: int = 100,
+    n_topics: int = 10,
+    *,
+    band_share: float = 0.95,
+    doc_length: float = 10,
+    alpha: float = 1.0,
+    seed: int = 0,
+) -> Synthetic:
+    """Short documents from topics that are overlapping bands of neighbouring words (multipath Gibbs,
+    section 4.2.1).
+
+    Each topic gives ``band_share`` to the words of its band and the rest to all words alike. The centres
+    are equally spaced from the first word to the last, and most words lie in two bands.
+    """
+    _check_sizes(n_docs=n_docs, n_words=n_words, n_topics=n_topics)
+    if n_topics > n_words:
+        raise InputError(f"n_topics={n_topics} bands do not fit on n_words={n_words}; give at least as many words.")
+    if not 0 <= band_share <= 1:
+        raise InputError(f"band_share={band_share!r} must lie between 0 and 1.")
+    doc_prior = _prior("alpha", alpha, n_topics, "topics")
+    centres = np.linspace(0, n_words - 1, n_topics)
+    spacing = (n_words - 1) / (n_topics - 1) if n_topics > 1 else n_words
+    # A band reaches to the next centre on either side, but not onto it even where centres are rounded.
+    inside = np.abs(np.arange(n_words) - centres[:, None]) < spacing - 1e-9
+    phi = band_share * inside / inside.sum(axis=1, keepdims=True) + (1 - band_share) / n_words
+    rng = _generator(seed)
+    theta = _dirichlet(rng, np.tile(doc_prior, (n_docs, 1)))
+    words, ptr, z = _draw_tokens(rng, theta, phi, _lengths(rng, doc_length, n_docs))
+    return Synthetic(Corpus(words, ptr, _names("word", n_words)), phi, theta, z)
+
+
+def zipf(
+    n_tokens: int = 1_000_000,
+    n_words: int = 50_000,
+    n_topics: int = 100,
+    *,
+    doc_length: float = 200.0,
+    exponent: float = 1.0,
+    topics_per_doc: int = 5,
+    background: float = 0.2,
+    seed: int = 0,
+) -> SyntheticZipf:
+    """A corpus of any size with Zipf's law for its words and topics to be found, made quickly and in little
+    memory.
+
+    Word v has an expected share proportional to (v + 1) to the power of -``exponent``. Each word belongs to
+    one topic; a document has ``topics_per_doc`` topics, and the share ``background`` of its tokens comes
+    from all words. Lengths vary about ``doc_length`` and add up to exactly ``n_tokens``. Beside the
+    corpus's 4 bytes a token, memory is proportional to the number of documents and words.
+    """
+    _check_sizes(n_tokens=n_tokens, n_words=n_words, n_topics=n_topics, topics_per_doc=topics_per_doc)
+    if n_topics > n_words:
+        raise InputError(f"n_topics={n_topics} is more than n_words={n_words}; each topic needs a word of its own.")
+    if not (math.isfinite(exponent) and exponent >= 0):
+        raise InputError(f"exponent={exponent!r} must be 0 or more.")
+    if not 0 <= background <= 1:
+        raise InputError(f"background={background!r} must lie between 0 and 1.")
+    if not (math.isfinite(doc_length) and doc_length > 0):
+        raise InputError(f"doc_length={doc_length!r} must be a positive number.")
+    rng = _generator(seed)
+    share = np.arange(1, n_words + 1, dtype=np.float64) ** -exponent
+    share /= share.sum()
+    # Deal the words to the topics in rounds, a word each, so that every topic has frequent and rare words.
+    rounds = -(-n_words // n_topics)
+    word_topic = rng.random((rounds, n_topics)).argsort(axis=1).ravel()[:n_words].astype(np.int32)
+    topic_share: FloatArray = np.bincount(word_topic, share, minlength=n_topics).astype(np.float64)
+
+    n_docs = max(1, round(n_tokens / doc_length))
+    lengths = rng.multinomial(n_tokens, np.full(n_docs, 1 / n_docs))
+    # A topic is drawn as often as its words weigh: that makes the words of the corpus follow Zipf's law.
+    doc_topics = rng.choice(n_topics, size=(n_docs, topics_per_doc), p=topic_share / topic_share.sum())
+    doc_weights = _dirichlet(rng, np.ones((n_docs, topics_per_doc)))
+    words = _zipf_stream(rng, share, word_topic, topic_share, lengths, doc_topics, doc_weights, background)
+    ptr = np.concatenate(([0], np.cumsum(lengths)))
+    corpus = Corpus(read_only(words), ptr, _names("word", n_words))
+    return SyntheticZipf(corpus, share, word_topic, doc_topics.astype(np.int32), doc_weights, background)
+
+
+def _zipf_stream(
+    rng: np.random.Generator,
+    share: FloatArray,
+    word_topic: Int32Array,
+    topic_share: FloatArray,
+    lengths: Int64Array,
+    doc_topics: Int64Array,
+    doc_weights: FloatArray,
+    background: float,
+) -> Int32Array:
+    """Words by inverting a distribution function in which each topic's words are neighbours.
+
+    A draw from topic k is then a uniform draw from that topic's interval, and one from the background a
+    draw from all.
+    """
+    by_topic = np.argsort(word_topic, kind="stable").astype(np.int32)
+    upper = np.cumsum(share[by_topic])
+    upper /= upper[-1]
+    start = np.concatenate(([0.0], np.cumsum(topic_share)))[:-1]
+    words = np.empty(int(lengths.sum()), np.int32)
+    done = 0
+    chunk = 4096  # documents at a time: working memory stays at some tens of bytes for each of their tokens
+    for first in range(0, len(lengths), chunk):
+        part = slice(first, first + chunk)
+        topics = doc_topics[part]
+        # The background is one more topic of every document, with all words as its interval.
+        weights = np.column_stack(((1 - background) * doc_weights[part], np.full(len(topics), background)))
+        counts = rng.multinomial(lengths[part], weights).ravel()
+        from_ = np.column_stack((start[topics], np.zeros(len(topics)))).ravel()
+        width = np.column_stack((topic_share[topics], np.ones(len(topics)))).ravel()
+        u = rng.random(int(counts.sum()))
+        u *= np.repeat(width, counts)
+        u += np.repeat(from_, counts)
+        found = np.searchsorted(upper, u, side="right")
+        words[done : done + len(u)] = by_topic[np.minimum(found, len(upper) - 1)]
+        done += len(u)
+    return words
+
+
+def _draw_tokens(
+    rng: np.random.Generator, theta: FloatArray, phi: FloatArray, lengths: Int64Array
+) -> tuple[Int32Array, Int64Array, Int32Array]:
+    """Words, document pointers and topics of documents of these lengths."""
+    n_docs, n_topics = theta.shape
+    counts = rng.multinomial(lengths, theta)
+    z = np.repeat(np.tile(np.arange(n_topics, dtype=np.int32), n_docs), counts.ravel())
+    # Tokens come sorted by topic; random keys within each document put them into a random order.
+    docs = np.repeat(np.arange(n_docs), lengths)
+    z = z[np.lexsort((rng.random(len(z)), docs))]
+    words = np.empty(len(z), np.int32)
+    u = rng.random(len(z))
+    by_topic = np.argsort(z, kind="stable")
+    ends = np.cumsum(np.bincount(z, minlength=n_topics))
+    for k, tokens in enumerate(np.split(by_topic, ends[:-1])):
+        upper = np.cumsum(phi[k])
+        upper /= upper[-1]  # exactly 1 at the end, and u < 1, so that only words of positive probability are found
+        words[tokens] = np.searchsorted(upper, u[tokens], side="right")
+    return words, np.concatenate(([0], np.cumsum(lengths))), z
+
+
+def _dirichlet(rng: np.random.Generator, prior: FloatArray) -> FloatArray:
+    """One Dirichlet draw for each row of ``prior``; a 0 there gives a 0, and tiny values do no harm.
+
+    Gamma(a) = Gamma(a + 1) · U^(1/a), in logarithms: with small a the gammas themselves would all be 0.
+    """
+    log_gamma = np.log(rng.gamma(prior + 1))
+    u = 1 - rng.random(prior.shape)  # in (0, 1], so that the logarithm is finite
+    with np.errstate(divide="ignore"):
+        log_gamma += np.where(prior > 0, np.log(u) / np.maximum(prior, 1e-300), -np.inf)
+    draw = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
+    out: FloatArray = draw / draw.sum(axis=1, keepdims=True)
+    return out
+
+
+def _lengths(rng: np.random.Generator, doc_length: float, n_docs: int) -> Int64Array:
+    if not (math.isfinite(doc_length) and doc_length > 0):
+        raise InputError(f"doc_length={doc_length!r} must be positive: a whole number, or a float as a mean.")
+    if isinstance(doc_length, int | np.integer):
+        return np.full(n_docs, doc_length, np.int64)
+    return rng.poisson(doc_length, n_docs).astype(np.int64)
+
+
+def _collection_sizes(docs_per_collection: int | Sequence[int], n_collections: int) -> Int64Array:
+    sizes = np.asarray(docs_per_collection)
+    if sizes.ndim == 0:
+        sizes = np.full(n_collections, sizes)
+    if sizes.shape != (n_collections,) or sizes.dtype.kind not in "iu" or np.any(sizes < 1):
+        raise InputError(
+            f"docs_per_collection={docs_per_collection!r} must be a whole number of at least 1, "
+            f"or one such number for each of the {n_collections} collections."
+        )
+    return sizes.astype(np.int64)
+
+
+def _prior(name: str, value: float | Sequence[float] | AnyArray, size: int, of: str) -> FloatArray:
+    prior = np.asarray(value, np.float64)
+    if prior.ndim == 0:
+        prior = np.full(size, prior)
+    if prior.shape != (size,):
+        raise InputError(f"{name} has shape {prior.shape}; give one number, or one for each of the {size} {of}.")
+    if not np.all(np.isfinite(prior) & (prior > 0)):
+        raise InputError(f"{name}={value!r} must be positive and finite.")
+    return prior
+
+
+def _generator(seed: int) -> np.random.Generator:
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed={seed!r} must be a whole number of at least 0.")
+    return np.random.default_rng(seed)
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+            raise InputError(f"{name}={size!r} must be a whole number of at least 1.")
+
+
+def _names(stem: str, n: int, pad: bool = False) -> tuple[str, ...]:
+    """``stem0``, ``stem1``, …; padded with zeros, their alphabetical order is that of the numbers."""
+    width = len(str(n - 1)) if pad else 0
+    return tuple(f"{stem}{i:0{width}d}" if pad else f"{stem}{i}" for i in range(n))
