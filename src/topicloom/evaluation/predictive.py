@@ -1,0 +1,256 @@
+"""How well topics predict words: document completion, left-to-right, and the plug-in likelihood.
+
+Equation numbers are those of section 5.2 of Papanikolaou, Foulds, Rubin and Tsoumakas, "Dense distributions
+from sparse samples" (2017), called CGS_p here.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.splits import split_halves
+from topicloom.errors import InputError
+from topicloom.evaluation.topics import check_alpha, check_distributions, check_topics
+from topicloom.inference.foldin import FoldIn, fold_in, sorted_words
+from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
+from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels.left_to_right import estimate_documents, scratch
+from topicloom.kernels.rng import path_key
+
+Estimator: TypeAlias = Literal["cgs_p", "standard"]
+Halves: TypeAlias = tuple[Corpus, Corpus]
+Split: TypeAlias = Callable[[Corpus], Halves] | Halves
+
+_Array = TypeVar("_Array", bound=AnyArray)
+
+_ESTIMATORS = ("standard", "cgs_p")
+_LEFT_TO_RIGHT = 0x6C3272  # keeps these streams apart from others with the same seed
+_PARTS = 64  # more than any reasonable number of threads, so that they finish together
+
+
+def completion_perplexity(
+    topics: AnyArray,
+    alpha: AnyArray,
+    corpus: Corpus,
+    *,
+    estimator: Estimator = "cgs_p",
+    burn_in: int = 50,
+    lag: int = 5,
+    n_samples: int = 1,
+    n_chains: int = 1,
+    seed: int = 0,
+    n_jobs: int = 1,
+    split: Split = split_halves,
+) -> float:
+    """Perplexity of the second half of each document, θ estimated from its first half (eqs. 55, 56).
+
+    ``topics`` is topics × words, ``alpha`` the prior of θ. ``estimator`` makes θ from the sampled topics of
+    the first half: from their counts (``"standard"``), or from their probabilities (``"cgs_p"``), which one
+    sample serves better. ``split`` is a function of the corpus or a pair (observed, held out) with its
+    documents; it does not use ``seed``, so that models with different seeds are scored on the same tokens.
+    Only held-out tokens count. A document without observed tokens is scored with the prior's mean, one
+    without held-out tokens adds nothing.
+    """
+    _check_estimator(estimator)
+    phi, prior, halves = _check_completion(topics, alpha, corpus, split)
+    jobs = resolve_jobs(n_jobs)
+    fold = partial(fold_in, burn_in=burn_in, lag=lag, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs)
+    return _completions(phi, prior, halves, fold, (estimator,))[estimator]
+
+
+def completion_perplexities(
+    phi_standard: AnyArray,
+    phi_p: AnyArray,
+    alpha: AnyArray,
+    corpus: Corpus,
+    *,
+    burn_in: int = 50,
+    lag: int = 5,
+    n_samples: int = 1,
+    n_chains: int = 1,
+    seed: int = 0,
+    n_jobs: int = 1,
+    split: Split = split_halves,
+) -> dict[tuple[str, str], float]:
+    """``completion_perplexity`` of the four pairs of estimators: {(name of φ's, name of θ's): perplexity}.
+
+    The two estimates of θ come from the same samples, and both φ meet the same random numbers, so that
+    differences are the estimators' own (CGS_p section 5.3).
+    """
+    table = {}
+    jobs = resolve_jobs(n_jobs)
+    fold = partial(fold_in, burn_in=burn_in, lag=lag, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs)
+    checked = [
+        _check_completion(topics, alpha, corpus, split, name)
+        for topics, name in ((phi_standard, "phi_standard"), (phi_p, "phi_p"))
+    ]
+    for name, (phi, prior, halves) in zip(_ESTIMATORS, checked, strict=True):
+        for estimator, perplexity in _completions(phi, prior, halves, fold, _ESTIMATORS).items():
+            table[name, estimator] = perplexity
+    return table
+
+
+def log_likelihood(topics: AnyArray, theta: AnyArray, corpus: Corpus) -> float:
+    """Σ_d Σ_i log Σ_k φ_kw θ_dk (eq. 55), over all tokens; a weighted corpus's terms are weighted.
+
+    With the θ of the training documents this is the training likelihood. On the documents that θ was made
+    from it flatters the model: for unseen documents use ``completion_perplexity`` or ``left_to_right``. −inf
+    if a word has no probability.
+    """
+    phi = check_topics(topics, corpus.n_words)
+    shares = check_distributions("theta", theta, "document")
+    if shares.shape != (corpus.n_docs, len(phi)):
+        raise InputError(
+            f"theta has shape {shares.shape}; {corpus.n_docs} documents and {len(phi)} topics need "
+            f"({corpus.n_docs}, {len(phi)})."
+        )
+    return _log_likelihood(_by_word(phi), shares, corpus)
+
+
+def left_to_right(
+    topics: AnyArray,
+    alpha: AnyArray,
+    corpus: Corpus,
+    *,
+    n_particles: int = 20,
+    resample: bool = True,
+    seed: int = 0,
+    n_jobs: int = 1,
+) -> FloatArray:
+    """Estimate of log p(w_d | φ, α), with θ integrated out, for every document; 0 for an empty one.
+
+    exp of it is unbiased for p (its logarithm is a little low on average, less so with more particles). With
+    ``resample`` the topics of all earlier tokens are drawn again at every token: far less variance, and a
+    cost of ``n_particles`` · N² · K / 2 for a document of N tokens. ``resample=False`` costs ``n_particles``
+    · N · K, is as unbiased, and needs more particles; prefer it for documents of many thousands of tokens.
+
+    A document's value depends on its counts, the topics and ``seed``: not on its row, on the other documents,
+    on the order of its words (they are read in a random order of their own) or on ``n_jobs``.
+    """
+    phi = check_topics(topics, corpus.n_words)
+    prior = _for_kernel(check_alpha(alpha, len(phi)))
+    _check_tokens(corpus)
+    if n_particles < 1:
+        raise InputError(f"n_particles={n_particles} must be 1 or more.")
+    word_topic = _by_word(phi)
+    words = _for_kernel(sorted_words(corpus))
+    out = np.empty(corpus.n_docs)
+    key = path_key(_LEFT_TO_RIGHT, seed)
+
+    def run(part: tuple[int, int]) -> None:
+        longest = int(corpus.doc_lengths[part[0] : part[1]].max())
+        work = scratch(longest, len(phi), n_particles)
+        estimate_documents(*part, words, corpus.doc_ptr, word_topic, prior, resample, key, work, out)
+
+    run_parallel(run, cut(corpus.doc_lengths ** (2 if resample else 1), _PARTS), resolve_jobs(n_jobs))
+    return out
+
+
+# -- completion ----------------------------------------------------------------------------------------------
+
+
+def _completions(
+    phi: FloatArray,
+    alpha: FloatArray,
+    halves: Halves,
+    fold: Callable[..., FoldIn],
+    estimators: tuple[str, ...],
+) -> dict[str, float]:
+    """Perplexity of the held-out half for θ by each of the estimators, all from the same samples."""
+    observed, held_out = halves
+    word_topic = _by_word(phi)
+    folded = fold(observed, word_topic, alpha, hard="standard" in estimators, soft="cgs_p" in estimators)
+    totals = (observed.doc_lengths + alpha.sum())[:, None]
+    result = {}
+    for estimator in estimators:
+        counts = folded.hard if estimator == "standard" else folded.soft
+        assert counts is not None
+        theta = (counts + alpha) / totals
+        result[estimator] = float(np.exp(-_log_likelihood(word_topic, theta, held_out) / held_out.n_tokens))  # eq. 56
+    return result
+
+
+def _log_likelihood(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -> float:
+    scores = np.empty(corpus.n_docs)
+    weighted = corpus.weights is not None
+    weights = _for_kernel(np.ones(1) if corpus.weights is None else corpus.weights)
+    _score_documents(corpus.words, weights, weighted, corpus.doc_ptr, word_topic, _for_kernel(theta), scores)
+    return float(scores.sum())
+
+
+@kernel
+def _score_documents(
+    words: Int32Array,
+    weights: FloatArray,
+    weighted: bool,
+    doc_ptr: Int64Array,
+    word_topic: FloatArray,
+    theta: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """scores[d] = Σ_i log Σ_k φ_kw θ_dk over the tokens of document d."""
+    for d in range(len(scores)):
+        score = 0.0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            weight = weights[i] if weighted else 1.0
+            if weight > 0.0:
+                score += weight * np.log(_dot(word_topic[words[i]], theta[d]))
+        scores[d] = score
+
+
+@reducing_kernel
+def _dot(left: FloatArray, right: FloatArray) -> float:
+    total = 0.0
+    for k in range(len(left)):
+        total += left[k] * right[k]
+    return total
+
+
+def _by_word(phi: FloatArray) -> FloatArray:
+    """φ with a word's topics next to each other, [V, K], as all loops over tokens want it."""
+    return _for_kernel(phi.T)
+
+
+def _for_kernel(array: _Array) -> _Array:
+    """The array, contiguous and read-only: one form of each argument, so that a kernel is compiled once."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return cast(_Array, view)
+
+
+# -- checks --------------------------------------------------------------------------------------------------
+
+
+def _check_completion(
+    topics: AnyArray, alpha: AnyArray, corpus: Corpus, split: Split, name: str = "topics"
+) -> tuple[FloatArray, FloatArray, Halves]:
+    phi = check_topics(topics, corpus.n_words, name)
+    prior = check_alpha(alpha, len(phi))
+    observed, held_out = split(corpus) if callable(split) else split
+    for part, half in (("observed", observed), ("held-out", held_out)):
+        if half.n_docs != corpus.n_docs or half.n_words != corpus.n_words:
+            raise InputError(
+                f"the {part} part has {half.n_docs} documents and {half.n_words} words, the corpus "
+                f"{corpus.n_docs} and {corpus.n_words}; both parts must keep its documents and vocabulary."
+            )
+        _check_tokens(half)
+    if held_out.n_tokens == 0:
+        raise InputError(
+            "there is nothing to score: no document has a held-out token. To be split into halves a document "
+            "needs at least two tokens."
+        )
+    return phi, prior, (observed, held_out)
+
+
+def _check_tokens(corpus: Corpus) -> None:
+    if corpus.weights is not None:
+        raise InputError("a weighted corpus has no whole tokens to sample topics for; give counts.")
+
+
+def _check_estimator(estimator: str) -> None:
+    if estimator not in _ESTIMATORS:
+        raise InputError(f"estimator={estimator!r} is not known; choose one of {', '.join(map(repr, _ESTIMATORS))}.")

@@ -1,0 +1,201 @@
+"""Measures of the topics themselves, and the checks that every measure makes of the arrays it is given."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.errors import InputError
+
+Topics: TypeAlias = Sequence[Sequence[str]] | AnyArray
+Metric: TypeAlias = Literal["jensen_shannon", "hellinger", "cosine"]
+
+_ROW_SUM_TOLERANCE = 1e-6  # ten times what rounding to float32 can do to a sum of one
+
+
+class _Distance(NamedTuple):
+    prepare: Callable[[FloatArray], FloatArray]
+    metric: Literal["jensenshannon", "euclidean", "cosine"]
+    scale: float
+
+
+# Each is 0 for equal topics and 1 for topics that share no word.
+_DISTANCES = {
+    "jensen_shannon": _Distance(np.asarray, "jensenshannon", np.log(2.0) ** -0.5),  # root of the divergence in bits
+    "hellinger": _Distance(np.sqrt, "euclidean", 0.5**0.5),
+    "cosine": _Distance(np.asarray, "cosine", 1.0),
+}
+
+
+def topic_diversity(topics: Topics, n_words: int = 25) -> float:
+    """Share of different words among the ``n_words`` best words of all topics: 1 if no two topics share one.
+
+    ``topics`` is a topics × words array (a model's ``topic_word_``) or, for each topic, its words, best
+    first.
+    """
+    check_n_words(n_words)
+    best: list[Any]
+    if is_matrix(topics):
+        best = top_words(np.asarray(topics), n_words).ravel().tolist()
+    else:
+        best = [word for words in check_word_lists(topics) for word in words[:n_words]]
+    return len(set(best)) / len(best)
+
+
+def topic_sizes(theta: AnyArray, lengths: AnyArray) -> FloatArray:
+    """Share of the corpus's tokens that each topic accounts for: Σ_d N_d θ_dk / Σ_d N_d.
+
+    ``theta`` is documents × topics (a model's ``transform``) and ``lengths`` the tokens of each document
+    (``corpus.doc_lengths``), so that a long document counts for more than a short one.
+    """
+    shares = check_distributions("theta", theta, "document")
+    weight = np.asarray(lengths, dtype=np.float64)
+    if weight.shape != (len(shares),):
+        raise InputError(f"lengths has shape {weight.shape} but theta has {len(shares)} documents; give one for each.")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise InputError("lengths must be finite and 0 or more.")
+    total = weight.sum()
+    if total == 0:
+        raise InputError("every document is empty, so topics have no sizes; give at least one document with tokens.")
+    return np.asarray(weight @ shares / total)
+
+
+def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> FloatArray:
+    """Distance of every topic to every other, [K, K], from 0 (the same distribution) to 1 (no word shared).
+
+    ``"jensen_shannon"`` is the square root of the Jensen-Shannon divergence in bits, ``"hellinger"`` is √(1 −
+    Σ_v √(φ_kv φ_lv)); both obey the triangle inequality. ``"cosine"`` is one minus the cosine and does not.
+    """
+    if metric not in _DISTANCES:
+        raise InputError(f"metric={metric!r} is not known; choose one of {', '.join(map(repr, _DISTANCES))}.")
+    phi = check_topics(topics)
+    how = _DISTANCES[metric]
+    between = how.scale * pdist(how.prepare(phi), how.metric)
+    return np.asarray(squareform(np.clip(between, 0.0, 1.0)))
+
+
+def effective_words(topics: AnyArray) -> FloatArray:
+    """How many words each topic is spread over: the exponential of its entropy, from 1 to V."""
+    phi = check_topics(topics)
+    logs = np.log(phi, out=np.zeros_like(phi), where=phi > 0)
+    return np.asarray(np.exp(-np.einsum("kv,kv->k", phi, logs)))
+
+
+def exclusivity(topics: AnyArray, n_words: int = 10) -> FloatArray:
+    """How far a topic's ``n_words`` best words are its own: mean of φ_kv / Σ_l φ_lv over them, up to 1."""
+    phi = check_topics(topics)
+    best = top_words(phi, n_words)
+    own, everyone = np.take_along_axis(phi, best, axis=1), phi.sum(axis=0)[best]
+    return np.asarray(np.divide(own, everyone, out=np.zeros_like(own), where=everyone > 0).mean(axis=1))
+
+
+# -- the words of a topic ------------------------------------------------------------------------------------
+
+
+def top_words(topics: AnyArray, n_words: int) -> Int64Array:
+    """Numbers of the ``n_words`` best words of each topic, best first; of equals, the lower number first."""
+    scores = np.asarray(topics)
+    check_n_words(n_words)
+    if scores.ndim != 2 or scores.dtype.kind not in "buif":
+        raise InputError(
+            f"topics must be a topics × words array of numbers, not one of shape {scores.shape} "
+            f"and type {scores.dtype}."
+        )
+    if n_words > scores.shape[1]:
+        raise InputError(f"n_words={n_words} but there are only {scores.shape[1]} words; ask for fewer.")
+    check_finite("topics", scores, "topic")
+    best = np.empty((len(scores), n_words), np.int64)
+    for k, row in enumerate(scores):
+        # A partition finds the last value that gets in; sorting whole rows would cost more for nothing.
+        last = np.partition(row, len(row) - n_words)[len(row) - n_words]
+        above = np.flatnonzero(row > last)
+        chosen = np.concatenate((above, np.flatnonzero(row == last)[: n_words - len(above)]))
+        best[k] = chosen[np.lexsort((chosen, -row[chosen].astype(np.float64)))]
+    return best
+
+
+def is_matrix(topics: Topics) -> bool:
+    """Whether topics were given as numbers rather than as lists of words."""
+    return isinstance(topics, np.ndarray) and topics.dtype.kind in "buif"
+
+
+def check_word_lists(topics: Topics) -> list[list[str]]:
+    """The words of each topic, as lists of distinct strings."""
+    lists: list[list[str]] = []
+    for k, words in enumerate(topics):
+        listed = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
+        if not listed or not all(isinstance(word, str) for word in words):
+            raise InputError(
+                f"topic {k} is {words!r}; give each topic as a list of words, as in [['river', 'bank']], "
+                "or all of them as a topics × words array of numbers."
+            )
+        if len(words) == 0:
+            raise InputError(f"topic {k} has no words.")
+        if len(set(words)) != len(words):
+            twice = next(word for i, word in enumerate(words) if word in words[:i])
+            raise InputError(f"topic {k} has the word {twice!r} twice; its words must be distinct.")
+        lists.append([str(word) for word in words])
+    if not lists:
+        raise InputError("there are no topics; give at least one.")
+    return lists
+
+
+# -- checks of arrays ----------------------------------------------------------------------------------------
+
+
+def check_topics(topics: AnyArray, n_words: int | None = None, name: str = "topics") -> FloatArray:
+    """φ as float64 [K, V] whose rows are distributions over a vocabulary of ``n_words``."""
+    phi = check_distributions(name, topics, "topic")
+    if n_words is not None and phi.shape[1] != n_words:
+        turned = " It looks transposed: topics are rows." if phi.shape[0] == n_words else ""
+        raise InputError(
+            f"{name} has {phi.shape[1]} columns but the corpus has a vocabulary of {n_words} words.{turned}"
+        )
+    return phi
+
+
+def check_alpha(alpha: AnyArray, n_topics: int) -> FloatArray:
+    """The prior of the topic shares, one positive number for each topic."""
+    prior = np.asarray(alpha, dtype=np.float64)
+    if prior.shape != (n_topics,):
+        raise InputError(
+            f"alpha has shape {prior.shape} but there are {n_topics} topics; give one value for each "
+            "(numpy.full(n_topics, value) for a symmetric prior)."
+        )
+    if not np.all(np.isfinite(prior)) or np.any(prior <= 0):
+        k = int(np.argmin(np.isfinite(prior) & (prior > 0)))
+        raise InputError(f"alpha[{k}] is {prior[k]}; every value must be positive and finite.")
+    return prior
+
+
+def check_distributions(name: str, rows: AnyArray, row_is: str) -> FloatArray:
+    """A two-dimensional float64 array whose rows are probabilities that sum to one."""
+    given = np.asarray(rows)
+    if given.ndim != 2 or given.size == 0 or given.dtype.kind not in "buif":
+        raise InputError(
+            f"{name} must be a two-dimensional array of probabilities, one row for each {row_is}, "
+            f"not one of shape {given.shape} and type {given.dtype}."
+        )
+    check_finite(name, given, row_is)
+    array = np.asarray(given, dtype=np.float64)
+    if np.any(array < 0):
+        r, c = np.argwhere(array < 0)[0]
+        raise InputError(f"{name}: {row_is} {r} has {array[r, c]} in column {c}; probabilities are 0 or more.")
+    sums = array.sum(axis=1)
+    if np.any(np.abs(sums - 1.0) > _ROW_SUM_TOLERANCE):
+        r = int(np.argmax(np.abs(sums - 1.0)))
+        raise InputError(f"{name}: {row_is} {r} sums to {sums[r]:.6g}; it must sum to 1. Divide each row by its sum.")
+    return array
+
+
+def check_finite(name: str, array: AnyArray, row_is: str) -> None:
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        r, c = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(f"{name}: {row_is} {r} has {array[r, c]} in column {c}; every value must be finite.")
+
+
+def check_n_words(n_words: int) -> None:
+    if n_words < 1:
+        raise InputError(f"n_words={n_words} must be 1 or more.")
