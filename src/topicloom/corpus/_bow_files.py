@@ -76,16 +76,18 @@ def _uci_entries(
     path: Path, file: IO[bytes], n_docs: int, n_words: int
 ) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
     """Documents and words numbered from 0, and counts, a block of lines at a time."""
-    limits = np.array([n_docs, n_words, _LARGEST])
     for block in number_blocks(path, file, _UCI_ENTRY, first_line=4):
-        rows = block.rows(3, _UCI_ENTRY)
-        if not len(rows):
+        docs, words, counts = (column.copy() for column in block.rows(3, _UCI_ENTRY).T)
+        if not len(docs):
             continue
-        wrong = np.any((rows[:, :2] < 1) | (rows[:, :2] > limits[:2]), axis=1) | (rows[:, 2] > _LARGEST)
-        if wrong.any():
+        docs -= 1
+        words -= 1
+        lowest, highest = min(docs.min(), words.min()), counts.max()
+        if lowest < 0 or docs.max() >= n_docs or words.max() >= n_words or highest > _LARGEST:
+            wrong = (docs < 0) | (docs >= n_docs) | (words < 0) | (words >= n_words) | (counts > _LARGEST)
             expected = f"a document from 1 to {n_docs}, a word from 1 to {n_words} and a count below 2**31"
             raise block.error(int(block.starts[3 * int(np.argmax(wrong))]), expected)
-        yield rows[:, 0] - 1, rows[:, 1] - 1, rows[:, 2]
+        yield docs, words, counts
 
 
 def _uci_sorted(path: Path, lengths: Int64Array, vocabulary: Vocabulary) -> Int32Array:

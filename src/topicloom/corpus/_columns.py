@@ -56,6 +56,8 @@ def to_response(value: object) -> float:
 
 def to_time(value: object) -> int | float | datetime:
     """A number as it is; a date or an ISO string as a date and time, in UTC where it names a zone."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
     if isinstance(value, str):
         return _parsed_time(value.strip())
     if isinstance(value, datetime):

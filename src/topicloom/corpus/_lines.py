@@ -11,10 +11,10 @@ from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, Int64Array
+from topicloom._types import AnyArray, BoolArray, Int64Array
 from topicloom.errors import InputError
 
-BLOCK_BYTES = 1 << 19  # small enough for the parser's arrays to stay in the processor's cache
+BLOCK_BYTES = 1 << 18  # small enough for the parser's arrays to stay in the processor's cache
 _LONGEST_NUMBER = 18  # digits that int64 holds whatever they are
 _NEWLINE, _ZERO = 10, 48
 
@@ -159,31 +159,34 @@ def number_blocks(
         if not text.endswith(b"\n"):
             text += file.readline()
         text += b"\n" * (not text.endswith(b"\n"))  # the last line may lack its end
-        block = _parse(path, np.frombuffer(text, np.uint8), first_line, kind)
-        wrong = np.flatnonzero(kind[block.raw] == 0)
-        if len(wrong):
-            raise block.error(int(wrong[0]), expected)
-        too_long = np.flatnonzero(block.ends - block.starts > _LONGEST_NUMBER)
-        if len(too_long):
-            raise block.error(int(block.starts[too_long[0]]), expected + ", none beyond 18 digits")
+        raw = np.frombuffer(text, np.uint8)
+        kinds = kind[raw]
+        block = _parse(path, raw, first_line, kinds == 1)
+        if np.count_nonzero(kinds) != len(raw):
+            raise block.error(int(np.argmin(kinds)), expected)
+        too_long = block.ends - block.starts > _LONGEST_NUMBER
+        if too_long.any():
+            raise block.error(int(block.starts[np.argmax(too_long)]), expected + ", none beyond 18 digits")
         yield block
         first_line += len(block.newlines)
 
 
-def _parse(path: Path, raw: AnyArray, first_line: int, kind: AnyArray) -> NumberBlock:
-    digit = kind[raw] == 1
+def _parse(path: Path, raw: AnyArray, first_line: int, digit: BoolArray) -> NumberBlock:
     edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
     if digit[0]:
         edges = np.concatenate(([0], edges))
     starts, ends = edges[::2], edges[1::2]  # the block ends with a line end, so that every start has its end
-    last = ends - 1
-    values = (raw[last] - _ZERO).astype(np.int64)
+    lengths, place = ends - starts, ends - 1
+    values = (raw[place] - _ZERO).astype(np.int64)
     # Digits are added from the right, at each turn only for the numbers that are long enough.
-    place, longer = 1, np.flatnonzero(ends - starts > 1)
-    while len(longer) and place < _LONGEST_NUMBER:
-        values[longer] += (raw[last[longer] - place] - _ZERO).astype(np.int64) * 10**place
-        place += 1
-        longer = longer[(ends - starts)[longer] > place]
+    longer, power = np.flatnonzero(lengths > 1), 1
+    place, lengths = place[longer], lengths[longer]
+    while len(longer) and power < _LONGEST_NUMBER:
+        place -= 1
+        values[longer] += (raw[place] - _ZERO) * np.int64(10**power)
+        power += 1
+        still = lengths > power
+        longer, place, lengths = longer[still], place[still], lengths[still]
     return NumberBlock(path, raw, first_line, np.flatnonzero(raw == _NEWLINE), starts, ends, values)
 
 

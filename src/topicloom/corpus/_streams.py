@@ -1,6 +1,8 @@
 """Token streams while they grow, and their distinct pairs some documents at a time, in little memory."""
 
+from array import array
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,30 +13,22 @@ BLOCK_TOKENS = 1 << 20
 
 
 class GrowingArray:
-    """Chunks of one vector, joined once at the end; each chunk is freed as soon as it has been copied."""
+    """A vector that grows at its end where it stands: an array of the standard library, which does not fill or
+    double its memory."""
 
-    def __init__(self, dtype: type[np.generic] = np.int32) -> None:
+    def __init__(self, dtype: type[np.int32 | np.int64 | np.float64] = np.int32) -> None:
         self._dtype = np.dtype(dtype)
-        self._chunks: list[AnyArray] = []
-        self._length = 0
+        self._items: array[Any] = array({"int32": "i", "int64": "q", "float64": "d"}[self._dtype.name])
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._items)
 
     def append(self, chunk: AnyArray) -> None:
-        self._chunks.append(np.asarray(chunk, self._dtype))
-        self._length += len(chunk)
+        self._items.frombytes(np.ascontiguousarray(chunk, self._dtype).data.cast("B"))
 
     def finish(self) -> AnyArray:
-        """The whole vector, read-only; the buffer is empty afterwards."""
-        out = np.empty(self._length, self._dtype)
-        end = self._length
-        while self._chunks:
-            chunk = self._chunks.pop()
-            out[end - len(chunk) : end] = chunk
-            end -= len(chunk)
-        self._length = 0
-        return read_only(out)
+        """The vector, read-only, without a copy; nothing can be appended afterwards."""
+        return read_only(np.frombuffer(self._items, self._dtype))
 
 
 def pointers(lengths: AnyArray) -> Int64Array:
