@@ -136,7 +136,7 @@ def left_to_right(
     _check_tokens(corpus)
     if n_particles < 1:
         raise InputError(f"n_particles={n_particles} must be 1 or more.")
-    word_topic = _by_word(phi)
+    word_topic = _for_kernel(_by_word(phi))
     words = _for_kernel(sorted_words(corpus))
     out = np.empty(corpus.n_docs)
     key = path_key(_LEFT_TO_RIGHT, seed)
@@ -178,7 +178,8 @@ def _log_likelihood(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -
     scores = np.empty(corpus.n_docs)
     weighted = corpus.weights is not None
     weights = _for_kernel(np.ones(1) if corpus.weights is None else corpus.weights)
-    _score_documents(corpus.words, weights, weighted, corpus.doc_ptr, word_topic, _for_kernel(theta), scores)
+    phi, shares = _for_kernel(word_topic), _for_kernel(theta)
+    _score_documents(corpus.words, weights, weighted, corpus.doc_ptr, phi, shares, scores)
     return float(scores.sum())
 
 
@@ -212,7 +213,7 @@ def _dot(left: FloatArray, right: FloatArray) -> float:
 
 def _by_word(phi: FloatArray) -> FloatArray:
     """φ with a word's topics next to each other, [V, K], as all loops over tokens want it."""
-    return _for_kernel(phi.T)
+    return np.ascontiguousarray(phi.T)
 
 
 def _for_kernel(array: _Array) -> _Array:
