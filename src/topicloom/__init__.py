@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from topicloom import datasets as datasets
     from topicloom import evaluation as evaluation
+    from topicloom import mallet as mallet
     from topicloom.corpus import Corpus as Corpus
     from topicloom.corpus import from_frame as from_frame
     from topicloom.corpus import from_matrix as from_matrix
@@ -30,7 +31,7 @@ _HOME = {
     "load": "topicloom.storage",
     "resume": "topicloom.storage",
 }
-_MODULES = ("datasets", "evaluation")
+_MODULES = ("datasets", "evaluation", "mallet")
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
