@@ -14,7 +14,7 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior, State, rebuild_counts
-from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
 from topicloom.kernels.counts import document_counts
 from topicloom.kernels.soft_counts import add_soft_counts
 
@@ -71,6 +71,7 @@ def topic_counts(
             _NONE if to_doc is None else to_doc, _NONE if to_word is None else to_word,
         )  # fmt: skip
 
+    n_jobs = resolve_jobs(n_jobs)
     if n_jobs == 1:
         run((everything, doc, word))
     else:

@@ -6,7 +6,7 @@ from sparse samples" (2017), called CGS_p here.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -17,15 +17,13 @@ from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_alpha, check_distributions, check_topics
 from topicloom.inference.foldin import FoldIn, fold_in, sorted_words
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import as_input, kernel, reducing_kernel
 from topicloom.kernels.left_to_right import estimate_documents, scratch
 from topicloom.kernels.rng import path_key
 
 Estimator: TypeAlias = Literal["cgs_p", "standard"]
 Halves: TypeAlias = tuple[Corpus, Corpus]
 Split: TypeAlias = Callable[[Corpus], Halves] | Halves
-
-_Array = TypeVar("_Array", bound=AnyArray)
 
 _ESTIMATORS = ("standard", "cgs_p")
 _LEFT_TO_RIGHT = 0x6C3272  # keeps these streams apart from others with the same seed
@@ -132,12 +130,12 @@ def left_to_right(
     on the order of its words (they are read in a random order of their own) or on ``n_jobs``.
     """
     phi = check_topics(topics, corpus.n_words)
-    prior = _for_kernel(check_alpha(alpha, len(phi)))
+    prior = as_input(check_alpha(alpha, len(phi)))
     _check_tokens(corpus)
     if n_particles < 1:
         raise InputError(f"n_particles={n_particles} must be 1 or more.")
-    word_topic = _for_kernel(_by_word(phi))
-    words = _for_kernel(sorted_words(corpus))
+    word_topic = as_input(_by_word(phi))
+    words = as_input(sorted_words(corpus))
     out = np.empty(corpus.n_docs)
     key = path_key(_LEFT_TO_RIGHT, seed)
 
@@ -177,8 +175,8 @@ def _completions(
 def _log_likelihood(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -> float:
     scores = np.empty(corpus.n_docs)
     weighted = corpus.weights is not None
-    weights = _for_kernel(np.ones(1) if corpus.weights is None else corpus.weights)
-    phi, shares = _for_kernel(word_topic), _for_kernel(theta)
+    weights = as_input(np.ones(1) if corpus.weights is None else corpus.weights)
+    phi, shares = as_input(word_topic), as_input(theta)
     _score_documents(corpus.words, weights, weighted, corpus.doc_ptr, phi, shares, scores)
     return float(scores.sum())
 
@@ -214,13 +212,6 @@ def _dot(left: FloatArray, right: FloatArray) -> float:
 def _by_word(phi: FloatArray) -> FloatArray:
     """φ with a word's topics next to each other, [V, K], as all loops over tokens want it."""
     return np.ascontiguousarray(phi.T)
-
-
-def _for_kernel(array: _Array) -> _Array:
-    """The array, contiguous and read-only: one form of each argument, so that a kernel is compiled once."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return cast(_Array, view)
 
 
 # -- checks --------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ import numpy as np
 from topicloom._types import FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
-from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
 from topicloom.kernels import foldin
+from topicloom.kernels._jit import as_input
 from topicloom.kernels.rng import path_key
 
 _FOLD_IN = 3  # what the streams are for
@@ -51,18 +52,18 @@ def fold_in(
     ):
         if value < least:
             raise InputError(f"{name}={value} must be at least {least}.")
-    phi = np.ascontiguousarray(word_topic_prob, np.float64)
+    phi = as_input(np.asarray(word_topic_prob, np.float64))
     if phi.ndim != 2 or phi.shape[0] != corpus.n_words:
         raise InputError(f"word_topic_prob has shape {phi.shape}; expected one row for each of {corpus.n_words} words.")
-    alpha = np.ascontiguousarray(np.atleast_2d(alpha), np.float64)
+    alpha = as_input(np.atleast_2d(np.asarray(alpha, np.float64)))
     if alpha.shape[1] != phi.shape[1]:
         raise InputError(f"alpha has {alpha.shape[1]} topics, the word distributions have {phi.shape[1]}.")
-    rows = np.zeros(corpus.n_docs, np.int32) if alpha_row is None else np.ascontiguousarray(alpha_row, np.int32)
+    rows = as_input(np.zeros(corpus.n_docs, np.int32) if alpha_row is None else np.asarray(alpha_row, np.int32))
     impossible = phi.sum(axis=1) <= 0
     if np.any(impossible[corpus.words]):
-        word = corpus.vocabulary[int(np.flatnonzero(impossible[corpus.words])[0])]
+        word = corpus.vocabulary[corpus.words[np.flatnonzero(impossible[corpus.words])[0]]]
         raise InputError(f"the word {word!r} has probability 0 in every topic, so documents with it have no topics.")
-    words = sorted_words(corpus)
+    words = as_input(sorted_words(corpus))
     shape = (corpus.n_docs, phi.shape[1])
     out_hard = np.zeros(shape if hard else (0, 0))
     out_soft = np.zeros(shape if soft else (0, 0))
@@ -73,7 +74,7 @@ def fold_in(
             out_hard, out_soft,
         )  # fmt: skip
 
-    run_parallel(run, cut(corpus.doc_lengths, _SHARDS), n_jobs)
+    run_parallel(run, cut(corpus.doc_lengths, _SHARDS), resolve_jobs(n_jobs))
     n = n_samples * n_chains
     return FoldIn(out_hard / n if hard else None, out_soft / n if soft else None)
 

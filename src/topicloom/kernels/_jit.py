@@ -4,8 +4,12 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
+
+from topicloom._types import AnyArray
 
 P = ParamSpec("P")
+A = TypeVar("A", bound=AnyArray)
 R = TypeVar("R")
 
 
@@ -35,3 +39,10 @@ def _compile(function: Callable[P, R], fastmath: bool | set[str]) -> Callable[P,
         return compiled(cache=True)
     except RuntimeError:  # no place to cache in
         return compiled(cache=False)
+
+
+def as_input(array: A) -> A:
+    """The array, contiguous and read-only. Numba compiles a kernel again for each form that an argument takes."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return cast(A, view)

@@ -1,0 +1,188 @@
+"""Deliberately wrong programs, each of which the tests of the right one must reject.
+
+A mutant is the package's own source with one change, run as plain Python. The right source goes through the same door
+first, so that a rejection says something about the change and not about the door.
+"""
+
+import importlib
+import inspect
+import types
+
+import numba
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+import oracle
+from topicloom.corpus import Corpus
+from topicloom.inference.kernel import Prior, rebuild_counts
+from topicloom.kernels.rng import path_key, stream
+
+REPLICATES = 1500
+REJECT = 1e-9  # a right program gets this far once in a billion tries
+
+
+def mutate(module: str, *changes: tuple[str, str], compiled: bool = False) -> types.SimpleNamespace:
+    """The module's source with every occurrence of each text replaced by another, as plain Python or compiled."""
+    source = inspect.getsource(importlib.import_module(f"topicloom.{module}"))
+    for old, new in changes:
+        assert old in source, f"the mutant's text is gone from {module}: {old!r}"
+        source = source.replace(old, new)
+    decorator = "@numba.njit(error_model='numpy')\n" if compiled else ""
+    source = source.replace("@kernel\n", decorator).replace("@reducing_kernel\n", decorator)
+    names: dict[str, object] = {"__name__": f"mutant of {module}", "numba": numba}
+    exec(compile(source, f"<mutant of {module}>", "exec"), names)
+    return types.SimpleNamespace(**names)
+
+
+def dense_p_value(sweep, case: oracle.Case, wrong_prior: Prior | None = None, n: int = REPLICATES) -> float:
+    prior = wrong_prior or case.prior
+
+    def run(z: np.ndarray, replicate: int) -> np.ndarray:
+        state = rebuild_counts(case.corpus, z, case.n_topics)
+        for t in range(2):
+            sweep(case.corpus.words, case.corpus.doc_ptr, *state, *prior, stream(31, replicate, t))
+        return state.z
+
+    with np.errstate(all="ignore"):
+        return oracle.invariance(case, run, n, seed=32)
+
+
+DENSE = {
+    "token not removed from the word's counts": [
+        ("            row[old] -= 1\n", ""),
+        ("            row[new] += 1\n", "            row[old] -= 1\n            row[new] += 1\n"),
+    ],
+    "token not removed from the document's counts": [
+        ("            doc[old] -= 1\n", ""),
+        ("            doc[new] += 1\n", "            doc[old] -= 1\n            doc[new] += 1\n"),
+    ],
+    "stale topic totals": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
+    "factors of the old topic not refreshed": [
+        ("            coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])\n", "")
+    ],
+    "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
+    "seed words forgotten": [("if boost_row[v] < 0:", "if True:")],
+    "search stops one topic late": [("while k < last and u >= weight[k]:", "while k < last and u >= 0:")],
+}
+
+
+@pytest.mark.parametrize("which", oracle.cases())
+def test_the_unchanged_sweep_passes(which: str) -> None:
+    case = oracle.cases()[which]
+    assert dense_p_value(mutate("kernels.gibbs_dense").sweep, case) > oracle.FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_wrong_sweeps_are_rejected(name: str) -> None:
+    sweep = mutate("kernels.gibbs_dense", *DENSE[name]).sweep
+    assert min(dense_p_value(sweep, case) for case in oracle.cases().values()) < REJECT
+
+
+def test_wrong_priors_are_rejected() -> None:
+    case = oracle.cases()["two topics"]
+    sweep = mutate("kernels.gibbs_dense").sweep
+    prior = case.prior
+    beta_sum_over_topics = prior._replace(beta_sum=np.full(2, prior.beta[:2].sum()))
+    assert dense_p_value(sweep, case, beta_sum_over_topics, n=6000) < REJECT
+    swapped = prior._replace(
+        alpha=np.full((1, 2), prior.beta.mean()), beta=np.full(3, prior.alpha.mean()), beta_sum=np.full(2, 1.8)
+    )
+    assert dense_p_value(sweep, case, swapped) < REJECT
+
+
+def soft_error(add_soft_counts) -> float:
+    """Largest difference from sums of conditionals made of ratios of the joint."""
+    case, z = oracle.random_case(3, 4, 5, 3)
+    corpus = case.corpus
+    state = rebuild_counts(corpus, z, 3)
+    doc, word = np.zeros((corpus.n_docs, 3)), np.zeros((corpus.n_words, 3))
+    ranges = (0, corpus.n_docs, 0, corpus.n_words)
+    add_soft_counts(*ranges, corpus.words, corpus.doc_ptr, *state, *case.prior, doc, word)
+    expected_doc, expected_word = np.zeros_like(doc), np.zeros_like(word)
+    for token in range(corpus.n_tokens):
+        p = oracle.conditional(corpus, z, case.prior, token)
+        expected_doc[corpus.token_docs[token]] += p
+        expected_word[corpus.words[token]] += p
+    return float(max(np.abs(doc - expected_doc).max(), np.abs(word - expected_word).max()))
+
+
+SOFT = {
+    "no exclusion": [
+        ("(word_topic[v, own] - 1 + b) * (doc[own] - 1 + a[own]) / (topic[own] - 1 + beta_sum[own])",
+         "(word_topic[v, own] + b) * (doc[own] + a[own]) / (topic[own] + beta_sum[own])"),
+    ],
+    "exclusion from the document's counts only": [("word_topic[v, own] - 1 + b", "word_topic[v, own] + b")],
+    "once for each word type, whatever the topic": [("keys[j] == key:", "keys[j] // n_topics == key // n_topics:")],
+}  # fmt: skip
+
+
+def test_unchanged_soft_counts_pass() -> None:
+    assert soft_error(mutate("kernels.soft_counts").add_soft_counts) < 1e-12
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_wrong_soft_counts_are_rejected(name: str) -> None:
+    assert soft_error(mutate("kernels.soft_counts", *SOFT[name]).add_soft_counts) > 1e-3
+
+
+def foldin_error(fold_in, doc: list[int], n_chains: int = 200_000) -> float:
+    """How many standard errors the mean counts are from the exact posterior mean (the worse of hard and soft)."""
+    phi = np.array([[0.5, 0.1, 0.2], [0.2, 0.7, 0.3], [0.3, 0.2, 0.5]])
+    alpha = np.array([[0.3, 0.8, 0.5]])
+    states = np.array(list(oracle.all_states(len(doc), 3)))
+    counts = np.array([np.bincount(z, minlength=3) for z in states])
+    p = np.array([np.prod(phi[doc, z]) for z in states])
+    p *= np.exp([oracle._dirichlet_multinomial(n, alpha[0]) for n in counts])
+    p /= p.sum()
+    mean = p @ counts
+    error = np.sqrt(p @ (counts - mean) ** 2 / n_chains)
+    hard, soft = np.zeros((1, 3)), np.zeros((1, 3))
+    corpus = oracle.tiny_corpus([doc], 3)
+    fold_in(
+        0, 1, corpus.words, corpus.doc_ptr, phi, alpha, np.zeros(1, np.int32), path_key(5), n_chains, 12, 1, 1,
+        hard, soft,
+    )  # fmt: skip
+    return float(max(np.abs((out[0] / n_chains - mean) / error).max() for out in (hard, soft)))
+
+
+FOLDIN = {
+    "token not removed": [("            mix[old] = doc[old] + alpha[old]\n", "")],
+    "soft counts without the exclusion": [("(doc[own] - 1) + alpha[own]", "doc[own] + alpha[own]")],
+    "prior left out": [("mix[k] = doc[k] + alpha[k]", "mix[k] = doc[k] + 1e-9")],
+}
+
+
+def test_unchanged_foldin_passes() -> None:
+    assert foldin_error(mutate("kernels.foldin", compiled=True).fold_in, [0, 0, 1, 2]) < 5.5
+
+
+@pytest.mark.parametrize("name", FOLDIN)
+def test_wrong_foldin_is_rejected(name: str) -> None:
+    assert foldin_error(mutate("kernels.foldin", *FOLDIN[name], compiled=True).fold_in, [0, 0, 1, 2]) > 8
+
+
+def beta_gradient(learn_beta) -> float:
+    """Slope of the likelihood, in log β, where the step settles: 0 at the maximum."""
+    rng = np.random.default_rng(1)
+    docs = [rng.choice(8, 60, p=rng.dirichlet(np.full(8, 0.4))).tolist() for _ in range(3)]
+    corpus: Corpus = oracle.tiny_corpus(docs, 8)
+    state = rebuild_counts(corpus, corpus.token_docs, 3)  # a document a topic
+    prior = oracle.make_prior(np.ones(3), np.full(8, 0.5), 3)
+    for _ in range(300):
+        prior = learn_beta(state, prior)
+
+    def log_likelihood(log_beta: np.ndarray) -> float:
+        b = np.full(8, np.exp(log_beta[0]))
+        return sum(oracle._dirichlet_multinomial(state.word_topic[:, k].astype(float), b) for k in range(3))
+
+    return float(np.abs(approx_fprime(np.log(prior.beta[:1]), log_likelihood, 1e-6))[0])
+
+
+def test_the_printed_step_for_beta_is_rejected() -> None:
+    """Without the factor V in the denominator the step runs away from the maximum."""
+    right = mutate("inference.hyper").learn_beta
+    wrong = mutate("inference.hyper", ("bottom = n_words * np.sum", "bottom = np.sum")).learn_beta
+    assert beta_gradient(right) < 1e-2
+    with np.errstate(all="ignore"):  # it overflows, or stops where the likelihood still rises
+        assert not beta_gradient(wrong) < 1

@@ -1,0 +1,162 @@
+"""Independent, slow, readable versions of what the package computes, for tests to compare with.
+
+Nothing here is shared with the package: counts are made by loops over tokens, probabilities by their definitions.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+from scipy.stats import chi2
+
+from topicloom.corpus import Corpus
+from topicloom.inference.kernel import Prior, make_prior
+
+# A statistical test that a correct program fails once in ten million times. With the seeds fixed it either always
+# passes or always fails; the rate says how surprised to be when it fails after a change.
+FALSE_ALARM = 1e-7
+
+
+class Case(NamedTuple):
+    """A corpus small enough to list all its states, with a prior."""
+
+    corpus: Corpus
+    prior: Prior
+
+    @property
+    def n_topics(self) -> int:
+        return self.prior.n_topics
+
+
+def beta_matrix(prior: Prior) -> np.ndarray:
+    """β_vk, boosts included."""
+    beta = np.repeat(prior.beta[:, None], prior.n_topics, axis=1)
+    for v, row in enumerate(prior.boost_row):
+        if row >= 0:
+            beta[v] += prior.boost[row]
+    return beta
+
+
+def log_joint(corpus: Corpus, z: np.ndarray, prior: Prior) -> float:
+    """log p(w, z | α, β) from the Dirichlet-multinomial's definition, document by document and topic by topic."""
+    n_topics = prior.n_topics
+    beta = beta_matrix(prior)
+    word_topic = np.zeros((corpus.n_words, n_topics))
+    total = 0.0
+    for d in range(corpus.n_docs):
+        doc = np.zeros(n_topics)
+        for i in range(corpus.doc_ptr[d], corpus.doc_ptr[d + 1]):
+            doc[z[i]] += 1
+            word_topic[corpus.words[i], z[i]] += 1
+        total += _dirichlet_multinomial(doc, prior.alpha[prior.alpha_row[d]])
+    for k in range(n_topics):
+        total += _dirichlet_multinomial(word_topic[:, k], beta[:, k])
+    return total
+
+
+def _dirichlet_multinomial(counts: np.ndarray, parameter: np.ndarray) -> float:
+    """log of Γ(Σa)/Γ(Σa + n) ∏ Γ(a_i + n_i)/Γ(a_i): the probability of one ordered sequence with these counts."""
+    return float(
+        gammaln(parameter.sum())
+        - gammaln(parameter.sum() + counts.sum())
+        + np.sum(gammaln(parameter + counts) - gammaln(parameter))
+    )
+
+
+def conditional(corpus: Corpus, z: np.ndarray, prior: Prior, token: int) -> np.ndarray:
+    """p(z_token = k | everything else), from ratios of the joint."""
+    logs = np.empty(prior.n_topics)
+    for k in range(prior.n_topics):
+        other = z.copy()
+        other[token] = k
+        logs[k] = log_joint(corpus, other, prior)
+    p = np.exp(logs - logs.max())
+    return p / p.sum()
+
+
+def all_states(n_tokens: int, n_topics: int) -> Iterator[tuple[int, ...]]:
+    return itertools.product(range(n_topics), repeat=n_tokens)
+
+
+def posterior(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Every state [S, N] and its exact posterior probability [S]."""
+    states = np.array(list(all_states(case.corpus.n_tokens, case.n_topics)))
+    logs = np.array([log_joint(case.corpus, z, case.prior) for z in states])
+    p = np.exp(logs - logs.max())
+    return states, p / p.sum()
+
+
+def state_number(z: np.ndarray, n_topics: int) -> int:
+    """Where a state stands in ``all_states``."""
+    number = 0
+    for k in z:
+        number = number * n_topics + int(k)
+    return number
+
+
+def chi_square(observed: np.ndarray, probability: np.ndarray, least: float = 5.0) -> float:
+    """p-value of the observed counts under the exact probabilities; cells expected below ``least`` are put together."""
+    n = observed.sum()
+    order = np.argsort(probability)
+    expected, seen = probability[order] * n, observed[order]
+    pooled = int(np.searchsorted(np.cumsum(expected), least)) + 1
+    expected = np.concatenate(([expected[:pooled].sum()], expected[pooled:]))
+    seen = np.concatenate(([seen[:pooled].sum()], seen[pooled:]))
+    statistic = np.sum((seen - expected) ** 2 / expected)
+    return float(chi2.sf(statistic, len(expected) - 1))
+
+
+def invariance(case: Case, sweep: Callable[[np.ndarray, int], np.ndarray], n: int, seed: int) -> float:
+    """p-value that the posterior is invariant under ``sweep``.
+
+    Starting states come from the exact posterior, so that the draws after the sweeps are independent and the χ² test
+    is valid. ``sweep(z, replicate)`` returns the new assignments.
+    """
+    states, p = posterior(case)
+    starts = np.random.default_rng(seed).choice(len(states), size=n, p=p)
+    observed = np.zeros(len(states))
+    for replicate, start in enumerate(starts):
+        z = sweep(states[start], replicate)
+        observed[state_number(z, case.n_topics)] += 1
+    return chi_square(observed, p)
+
+
+def tiny_corpus(docs: list[list[int]], n_words: int) -> Corpus:
+    words = np.array([v for doc in docs for v in doc], np.int32)
+    ptr = np.concatenate(([0], np.cumsum([len(doc) for doc in docs])))
+    return Corpus(words=words, doc_ptr=ptr, vocabulary=tuple(f"w{v}" for v in range(n_words)), ordered=True)
+
+
+def cases() -> dict[str, Case]:
+    """Asymmetric priors, two and three topics, repeated words, an empty document, a seed word, two collections."""
+    two = tiny_corpus([[0, 0, 1], [], [1, 2, 0]], 3)
+    three = tiny_corpus([[0, 1, 0], [2, 1]], 3)
+    return {
+        "two topics": Case(two, make_prior(np.array([0.3, 0.9]), np.array([0.2, 0.5, 0.4]), 3)),
+        "three topics": Case(three, make_prior(np.array([0.2, 0.7, 0.4]), np.array([0.6, 0.1, 0.3]), 2)),
+        "seed word": Case(
+            two, make_prior(np.array([0.5, 0.8]), np.array([0.2, 0.3, 0.4]), 3, {1: np.array([1.5, 0.0])})
+        ),
+        "two collections": Case(
+            two,
+            make_prior(np.array([[0.3, 0.9], [1.4, 0.2]]), np.array([0.2, 0.5, 0.4]), 3, alpha_row=np.array([0, 1, 1])),
+        ),
+    }
+
+
+def random_case(seed: int, n_docs: int, n_words: int, n_topics: int) -> tuple[Case, np.ndarray]:
+    """A small random corpus with two collections, a seed word, perhaps empty documents, and assignments."""
+    rng = np.random.default_rng(seed)
+    docs = [rng.integers(0, n_words, rng.integers(0, 8)).tolist() for _ in range(n_docs)]
+    docs[0] = docs[0] or [0, 0]
+    corpus = tiny_corpus(docs, n_words)
+    prior = make_prior(
+        rng.uniform(0.05, 2, (2, n_topics)),
+        rng.uniform(0.01, 1, n_words),
+        n_docs,
+        {0: rng.uniform(0, 2, n_topics)},
+        alpha_row=rng.integers(0, 2, n_docs),
+    )
+    return Case(corpus, prior), rng.integers(0, n_topics, corpus.n_tokens)
