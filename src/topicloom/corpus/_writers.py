@@ -39,7 +39,9 @@ def write_svmlight(corpus: Corpus, file: IO[bytes]) -> None:
             target = repr(float(corpus.responses[d]))
         else:
             target = "0" if corpus.labels is None else ",".join(names[label] for label in corpus.labels[d])
-        file.write(" ".join([target, *entries]).encode() + b"\n")
+        # Other readers skip blank lines, so a document without label and words gets a zero to be seen by.
+        shown = entries or ([] if target else ["1:0"])
+        file.write(" ".join([target, *shown]).encode() + b"\n")
 
 
 def label_names(corpus: Corpus) -> list[str]:

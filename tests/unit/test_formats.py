@@ -1,0 +1,749 @@
+"""Files to a corpus and back: round trips, metadata, vocabularies, and the line of every malformed file."""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
+
+from topicloom.corpus import _lines, _svmlight
+from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.formats import FORMATS, read, write
+from topicloom.errors import InputError, MissingExtraError
+
+VOCABULARY = ("alpha", "beta", "gamma", "naïve", "Ωmega")
+COUNTS = np.array([[2, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 3, 0, 0, 1], [0, 0, 0, 1, 0]])
+BAG = from_matrix(COUNTS, VOCABULARY)
+RICH = BAG.with_metadata(
+    ids=["d0", "d1", "d2", "d3"],
+    labels=[("x", "y"), (), ("y",), ("z",)],
+    groups=["g", "h", "g", "h"],
+    times=np.array(["2020-01-01", "2020-02-01", "2021-01-01", "2022-01-01"], "datetime64[D]"),
+)
+WEIGHTED = from_matrix(COUNTS * 0.37, VOCABULARY)
+AS_WORDS = {"tokenizer": str.split, "lowercase": False, "vocabulary": VOCABULARY}
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def refused(path, *parts, **options):
+    with pytest.raises(InputError) as caught:
+        read(path, **options)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+# -- round trips ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("docword.small.txt", {}),
+        ("docword.small.txt.gz", {}),
+        ("small.uci", {}),
+        ("small.ldac", {}),
+        ("small.ldac.gz", {}),
+        ("small.svm", {}),
+        ("small.svmlight.gz", {}),
+        ("small.mtx", {}),
+        ("small.mtx.gz", {}),
+        ("small.npz", {}),
+        ("small.mallet", AS_WORDS),
+        ("small.mallet.gz", AS_WORDS),
+        ("small.txt", AS_WORDS),
+        ("small.txt.gz", AS_WORDS),
+        ("small.jsonl", AS_WORDS),
+        ("small.jsonl.gz", AS_WORDS),
+    ],
+)
+def test_a_corpus_comes_back(tmp_path, name, options):
+    written = write(BAG, tmp_path / name)
+    back = read(tmp_path / name, **options)
+    assert back.fingerprint == BAG.fingerprint
+    assert sorted(tmp_path.iterdir()) == sorted(written)
+    assert (written[0].read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
+
+
+@pytest.mark.parametrize("name", ["w.mtx", "w.npz", "w.svm", "w.mtx.gz"])
+def test_weights_come_back_exactly(tmp_path, name):
+    write(WEIGHTED, tmp_path / name)
+    back = read(tmp_path / name)
+    assert back.fingerprint == WEIGHTED.fingerprint
+    assert np.array_equal(back.weights, WEIGHTED.weights)
+
+
+@pytest.mark.parametrize("name", ["w.uci", "w.ldac", "w.mallet", "w.txt", "w.jsonl"])
+def test_weights_are_refused_by_formats_of_whole_counts(tmp_path, name):
+    with pytest.raises(InputError, match="whole counts"):
+        write(WEIGHTED, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_corpus_gives_the_same_bytes(tmp_path):
+    for name in ("a.uci.gz", "b.uci.gz"):
+        write(BAG, tmp_path / name)
+    assert (tmp_path / "a.uci.gz").read_bytes() == (tmp_path / "b.uci.gz").read_bytes()
+
+
+def test_many_blocks_come_back(tmp_path, monkeypatch):
+    from topicloom.corpus import _streams
+
+    monkeypatch.setattr(_lines, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(_svmlight, "BLOCK_TOKENS", 32)
+    monkeypatch.setattr(_streams.document_blocks, "__defaults__", (50,))
+    counts = np.random.default_rng(0).poisson(0.3, (120, 40))
+    counts[5:9] = 0
+    corpus = from_matrix(counts)
+    for name in ("big.uci", "big.ldac", "big.svm"):
+        write(corpus, tmp_path / name)
+        assert read(tmp_path / name).fingerprint == corpus.fingerprint
+
+
+def test_ids_and_labels_come_back_from_mallet(tmp_path):
+    write(RICH, tmp_path / "r.mallet")
+    back = read(tmp_path / "r.mallet", **AS_WORDS)
+    assert back.fingerprint == RICH.fingerprint
+    assert back.ids == RICH.ids
+    assert back.labels == RICH.labels
+
+
+def test_all_metadata_come_back_from_jsonl(tmp_path):
+    rich = RICH.with_metadata(responses=[0.5, 1, 2, -3])
+    write(rich, tmp_path / "r.jsonl")
+    back = read(
+        tmp_path / "r.jsonl",
+        id_column="id",
+        label_column="labels",
+        group_column="group",
+        response_column="response",
+        time_column="time",
+        **AS_WORDS,
+    )
+    assert back.fingerprint == rich.fingerprint
+    assert (back.ids, back.labels, back.groups) == (rich.ids, rich.labels, rich.groups)
+    assert np.array_equal(back.responses, rich.responses)
+    assert np.array_equal(back.times, rich.times)
+
+
+def test_labels_and_responses_come_back_from_svmlight(tmp_path):
+    written = write(RICH, tmp_path / "r.svm")
+    assert [path.name for path in written] == ["r.svm", "r.svm.vocab", "r.svm.labels"]
+    assert read(tmp_path / "r.svm").labels == RICH.labels
+    assert read(tmp_path / "r.svm").fingerprint == RICH.fingerprint
+    X, y = load_svmlight_file(str(tmp_path / "r.svm"), n_features=5, multilabel=True)
+    assert np.array_equal(X.toarray(), COUNTS)
+    assert y == [(1, 2), (), (2,), (3,)]
+    write(RICH.with_metadata(responses=[0.5, 1, 2, -3]), tmp_path / "s.svm")
+    back = read(tmp_path / "s.svm")
+    assert back.labels is None
+    assert back.responses.tolist() == [0.5, 1, 2, -3]
+
+
+def test_what_is_written_is_what_others_read(tmp_path):
+    write(BAG, tmp_path / "docword.a.txt")
+    assert (tmp_path / "docword.a.txt").read_text().split("\n")[:5] == ["4", "5", "5", "1 1 2", "1 3 1"]
+    write(BAG, tmp_path / "a.ldac")
+    assert (tmp_path / "a.ldac").read_text() == "2 0:2 2:1\n0\n2 1:3 4:1\n1 3:1\n"
+    write(RICH, tmp_path / "a.mallet")
+    lines = (tmp_path / "a.mallet").read_text().split("\n")
+    assert lines[:2] == ["d0\tx y\talpha alpha gamma", "d1\t-\t"]
+    write(BAG, tmp_path / "a.svm")
+    X, _ = load_svmlight_file(str(tmp_path / "a.svm"), n_features=5)
+    assert np.array_equal(X.toarray(), COUNTS)
+    write(BAG, tmp_path / "a.mtx")
+    assert np.array_equal(scipy.io.mmread(tmp_path / "a.mtx").toarray(), COUNTS)
+    assert (tmp_path / "a.mtx").read_text().startswith("%%MatrixMarket matrix coordinate integer general")
+    write(BAG, tmp_path / "a.npz")
+    assert np.array_equal(sp.load_npz(tmp_path / "a.npz").toarray(), COUNTS)
+    assert (tmp_path / "a.npz.vocab").read_text() == "".join(f"{word}\n" for word in VOCABULARY)
+
+
+def test_the_order_of_a_text_is_written(tmp_path):
+    corpus = Corpus(words=[2, 0, 2], doc_ptr=[0, 3], vocabulary=("a", "b", "c"), ordered=True)
+    write(corpus, tmp_path / "o.txt")
+    assert (tmp_path / "o.txt").read_text() == "c a c\n"
+
+
+# -- choosing the format --------------------------------------------------------------------------------------
+
+
+def test_the_format_is_given_or_known_by_the_name(tmp_path):
+    put(tmp_path / "strange.dat", "1 0:2\n")
+    refused(tmp_path / "strange.dat", "does not tell its format", *FORMATS)
+    assert read(tmp_path / "strange.dat", "ldac").n_tokens == 2
+    refused(tmp_path / "strange.dat", "not known", "jsonl", format="lda")
+
+
+def test_a_file_is_there_and_a_file(tmp_path):
+    refused(tmp_path / "none.csv", "there is no file")
+    refused(tmp_path, "is a directory", format="csv")
+    put(tmp_path / "a.csv", "text\n")
+    refused(tmp_path / "a.csv", "is a file", format="folder")
+    with pytest.raises(InputError, match="path must be"):
+        read(3)
+
+
+def test_unknown_options_are_refused_with_the_known_ones(tmp_path):
+    put(tmp_path / "a.txt", "some text\n")
+    refused(tmp_path / "a.txt", "'mindf' is not an option of format 'txt'", "min_df", mindf=3)
+    put(tmp_path / "a.ldac", "1 0:1\n")
+    refused(tmp_path / "a.ldac", "its options are: none", min_df=3)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "folder"])
+def test_formats_that_are_only_read(tmp_path, format):
+    with pytest.raises(InputError, match="not written; choose one of uci"):
+        write(BAG, tmp_path / "a", format)
+
+
+def test_gzip_is_known_by_its_content(tmp_path):
+    put(tmp_path / "a.ldac", gzip.compress(b"1 0:2\n"))
+    assert read(tmp_path / "a.ldac").n_tokens == 2
+
+
+def test_damaged_gzip(tmp_path):
+    whole = gzip.compress(b"1 0:2\n" * 1000)
+    put(tmp_path / "a.ldac.gz", whole[:-10])
+    refused(tmp_path / "a.ldac.gz", "a.ldac.gz", "gzip data is damaged or cut short")
+    put(tmp_path / "b.txt.gz", whole[:20] + b"\xff" * 20)
+    refused(tmp_path / "b.txt.gz", "gzip data is damaged or cut short")
+
+
+# -- vocabularies ---------------------------------------------------------------------------------------------
+
+
+def test_the_vocabulary_is_given_found_or_made_up(tmp_path):
+    put(tmp_path / "docword.x.txt.gz", gzip.compress(b"1\n2\n1\n1 2 3\n"))
+    path = tmp_path / "docword.x.txt.gz"
+    assert read(path).vocabulary == ("word0", "word1")
+    put(tmp_path / "vocab.x.txt", "one\ntwo\n")
+    assert read(path).vocabulary == ("one", "two")
+    put(tmp_path / "docword.x.txt.gz.vocab", "uno\ndue\n")
+    assert read(path).vocabulary == ("uno", "due")
+    put(tmp_path / "words", "eins\r\nzwei\r\n")
+    assert read(path, vocabulary=tmp_path / "words").vocabulary == ("eins", "zwei")
+    assert read(path, vocabulary=str(tmp_path / "words")).vocabulary == ("eins", "zwei")
+    assert read(path, vocabulary=["ein", "zwo"]).vocabulary == ("ein", "zwo")
+
+
+def test_a_vocabulary_file_for_texts(tmp_path):
+    put(tmp_path / "a.txt", "cat dog bird\n")
+    put(tmp_path / "words", "dog\ncat\n")
+    corpus = read(tmp_path / "a.txt", vocabulary=tmp_path / "words")
+    assert corpus.words.tolist() == [1, 0]
+    assert corpus.unknown.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["is empty"]),
+        ("a\n\nb\n", ["line 2", "blank"]),
+        ("a\nb\na\n", ["line 3", "'a' is already on line 1"]),
+        (b"a\n\xff\n", ["line 2", "0xff", "encoding"]),
+    ],
+)
+def test_bad_vocabulary_files(tmp_path, content, parts):
+    put(tmp_path / "a.ldac", "1 0:1\n")
+    put(tmp_path / "words", content)
+    refused(tmp_path / "a.ldac", "words", *parts, vocabulary=tmp_path / "words")
+
+
+def test_the_vocabulary_can_be_written_elsewhere(tmp_path):
+    written = write(BAG, tmp_path / "a.ldac", vocabulary=tmp_path / "words.txt")
+    assert written == [tmp_path / "a.ldac", tmp_path / "words.txt"]
+    assert read(tmp_path / "a.ldac", vocabulary=tmp_path / "words.txt").fingerprint == BAG.fingerprint
+
+
+# -- UCI ------------------------------------------------------------------------------------------------------
+
+
+def test_uci_entries_in_any_order_and_blank_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(_lines, "BLOCK_BYTES", 8)
+    put(tmp_path / "a.uci", "3\n4\n5\n3 4 1\n1 2 2\n\n1 1 1\n3 1 2\n1 2 1")
+    corpus = read(tmp_path / "a.uci")
+    assert corpus.to_matrix().toarray().tolist() == [[1, 3, 0, 0], [0, 0, 0, 0], [2, 0, 0, 1]]
+
+
+def test_uci_windows_line_ends_and_tabs(tmp_path):
+    put(tmp_path / "a.uci", "1\r\n2\r\n2\r\n1\t1 2\r\n1 2\t1 \r\n")
+    assert read(tmp_path / "a.uci").words.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["line 1", "number of documents"]),
+        ("3\nx\n1\n", ["line 2", "'x'", "number of words"]),
+        ("3\n4\n", ["line 3", "number of entries"]),
+        ("0\n4\n0\n", ["0 documents"]),
+        ("3\n4\n1\n1 1\n", ["line 4", "'1 1'", "three whole numbers"]),
+        ("3\n4\n1\n1 1 1\n1 2 1 1\n", ["line 5", "'1 2 1 1'"]),
+        ("3\n4\n2\n1 1\n1 1 1 1\n", ["line 4", "'1 1'"]),
+        ("3\n4\n1\n1 1 -1\n", ["line 4", "'1 1 -1'"]),
+        ("3\n4\n1\n1 1 0.5\n", ["line 4", "0.5"]),
+        ("3\n4\n2\n1 1 1\n1 1 x\n", ["line 5", "'1 1 x'"]),
+        ("3\n4\n1\n4 1 1\n", ["line 4", "a document from 1 to 3"]),
+        ("3\n4\n1\n0 1 1\n", ["line 4", "a document from 1 to 3"]),
+        ("3\n4\n2\n1 1 1\n1 5 1\n", ["line 5", "a word from 1 to 4"]),
+        ("3\n4\n1\n1 1 9999999999\n", ["line 4", "count below 2**31"]),
+        ("3\n4\n1\n1 1 99999999999999999999\n", ["line 4", "18 digits"]),
+        ("3\n4\n5\n1 1 1\n", ["promises 5 entries", "has 1"]),
+    ],
+)
+def test_malformed_uci(tmp_path, content, parts):
+    put(tmp_path / "a.uci", content)
+    refused(tmp_path / "a.uci", str(tmp_path / "a.uci"), *parts)
+
+
+def test_the_line_of_an_error_is_right_beyond_the_first_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(_lines, "BLOCK_BYTES", 10)
+    put(tmp_path / "a.uci", "9\n9\n9\n" + "1 1 1\n" * 7 + "1 1 z\n")
+    refused(tmp_path / "a.uci", "line 11", "'1 1 z'")
+    put(tmp_path / "a.ldac", "1 0:1\n" * 7 + "2 0:1\n")
+    refused(tmp_path / "a.ldac", "line 8", "'2 0:1'")
+
+
+def test_uci_and_its_vocabulary_agree(tmp_path):
+    put(tmp_path / "a.uci", "1\n2\n1\n1 1 1\n")
+    refused(tmp_path / "a.uci", "line 2 gives 2 words but the vocabulary has 1", vocabulary=["a"])
+
+
+# -- LDA-C ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["is empty"]),
+        ("1 0:1\n\n1 0:1\n", ["line 2", "not a blank line"]),
+        ("2 0:1\n", ["line 1", "'2 0:1'"]),
+        ("1 0:1\n1 0:1 2:1\n", ["line 2", "'1 0:1 2:1'"]),
+        ("1 0 1\n", ["line 1"]),
+        ("1 0: 1\n", ["line 1"]),
+        ("1 0 :1\n", ["line 1"]),
+        ("1: 0:1\n", ["line 1"]),
+        ("1 0:1\n: 1 0:1\n", ["line 2"]),
+        ("1 0:1 :\n", ["line 1"]),
+        ("1 0:x\n", ["line 1", "'1 0:x'"]),
+        ("1 -1:2\n", ["line 1"]),
+        ("1 0:1.5\n", ["line 1"]),
+        ("0\n1 0:9999999999\n", ["line 2", "counts below 2**31"]),
+        ("0\n1 9999999999:1\n", ["line 2", "words from 0 to"]),
+    ],
+)
+def test_malformed_ldac(tmp_path, content, parts):
+    put(tmp_path / "a.ldac", content)
+    refused(tmp_path / "a.ldac", str(tmp_path / "a.ldac"), *parts)
+
+
+def test_ldac_words_beyond_the_vocabulary(tmp_path):
+    put(tmp_path / "a.ldac", "1 1:1\n0\n2 0:1 2:1\n")
+    refused(tmp_path / "a.ldac", "line 3", "words from 0 to 1", vocabulary=["a", "b"])
+    assert read(tmp_path / "a.ldac", vocabulary=["a", "b", "c", "unused"]).n_words == 4
+
+
+# -- SVMlight -------------------------------------------------------------------------------------------------
+
+
+def test_svmlight_bases(tmp_path):
+    path = put(tmp_path / "a.svm", "# a comment\n1 1:2 3:1 # d0\n-1 2:1\n")
+    assert read(path).to_matrix().toarray().tolist() == [[2, 0, 1], [0, 1, 0]]
+    assert read(path).labels == (("1",), ("-1",))
+    assert read(path, zero_based=True).to_matrix().toarray().tolist() == [[0, 2, 0, 1], [0, 0, 1, 0]]
+    path = put(tmp_path / "b.svm", "+1 0:2\n+1 1:1\n")
+    assert read(path).to_matrix().toarray().tolist() == [[2, 0], [0, 1]]
+    refused(path, "index 0 occurs", zero_based=False)
+
+
+def test_svmlight_targets(tmp_path):
+    path = put(tmp_path / "a.svm", "1,3 qid:7 1:1\n qid:7 2:1\n2 qid:8\n")
+    corpus = read(path)
+    assert corpus.labels == (("1", "3"), (), ("2",))
+    assert corpus.groups == ("7", "7", "8")
+    assert corpus.doc_lengths.tolist() == [1, 1, 0]
+    assert read(path, target="none").labels is None
+    refused(path, "line 1", "'1,3'", target="response")
+    path = put(tmp_path / "b.svm", "1 1:1\n2.5 2:1\n")
+    assert read(path).responses.tolist() == [1, 2.5]
+    path = put(tmp_path / "c.svm", "0 1:1\n0 2:1\n")
+    assert read(path).labels is None
+    assert read(path, target="label").labels == (("0",), ("0",))
+    assert read(path, target="response").responses.tolist() == [0, 0]
+    refused(path, "target='y'", target="y")
+
+
+def test_svmlight_values(tmp_path):
+    path = put(tmp_path / "a.svm", "0 1:0.5 2:0 3:2\n0 3:1e1\n")
+    corpus = read(path)
+    assert corpus.words.tolist() == [0, 2, 2]
+    assert corpus.weights.tolist() == [0.5, 2.0, 10.0]
+    path = put(tmp_path / "b.svm", "0 1:2.0 3:1e0\n")
+    assert read(path).words.tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("# only comments\n", ["no documents"]),
+        ("1 1:1\n\n1 1:1\n", ["line 2"]),
+        ("1 1:1\n1 2\n", ["line 2", "'2'", "target index:value"]),
+        ("1 1:1:1\n", ["line 1", "'1:1:1'"]),
+        ("1 a:1\n", ["line 1", "'a:1'"]),
+        ("1 -1:1\n", ["line 1", "'-1:1'"]),
+        ("1 1:-1\n", ["line 1", "'1:-1'"]),
+        ("1 1:nan\n", ["line 1", "'1:nan'"]),
+        ("1 1:inf\n", ["line 1", "'1:inf'"]),
+        ("1 9999999999:1\n", ["line 1"]),
+        ("1 1:1\nspam 1:1\n", ["line 2", "'spam'", "a number as the target"]),
+    ],
+)
+def test_malformed_svmlight(tmp_path, content, parts):
+    put(tmp_path / "a.svm", content)
+    refused(tmp_path / "a.svm", str(tmp_path / "a.svm"), *parts)
+
+
+def test_svmlight_against_its_sidecars(tmp_path):
+    path = put(tmp_path / "a.svm", "1 1:1\n3 2:1\n")
+    refused(path, "line 2", "index from 1 to 1", vocabulary=["a"])
+    put(tmp_path / "a.svm.labels", "news\nsport\n")
+    refused(path, "line 2", "labels from 1 to 2")
+
+
+# -- matrices and folders -------------------------------------------------------------------------------------
+
+
+def test_matrix_market_forms(tmp_path):
+    path = put(tmp_path / "a.mtx", "%%MatrixMarket matrix coordinate pattern general\n% note\n2 3 2\n1 3\n2 1\n")
+    assert read(path).to_matrix().toarray().tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert read(path, transpose=True).to_matrix().toarray().tolist() == [[0, 1], [0, 0], [1, 0]]
+    path = put(tmp_path / "b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n")
+    assert read(path).words.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["Matrix Market"]),
+        ("1 2 3\n", ["Matrix Market"]),
+        ("%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n", ["Matrix Market"]),
+        ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 3 1\n", ["Matrix Market"]),
+        ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 x 1\n", ["Matrix Market"]),
+        ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -1\n", ["document 0", "-1"]),
+        ("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 1\n", ["must be numbers"]),
+    ],
+)
+def test_malformed_matrix_market(tmp_path, content, parts):
+    put(tmp_path / "a.mtx", content)
+    refused(tmp_path / "a.mtx", str(tmp_path / "a.mtx"), *parts)
+
+
+def test_npz_never_loads_pickles_or_broken_indices(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (pytest.fail, ("a pickle was loaded",))
+
+    np.savez(tmp_path / "a.npz", format=np.array([Trap()], object), allow_pickle=True)
+    refused(tmp_path / "a.npz", "scipy.sparse.save_npz")
+    put(tmp_path / "b.npz", b"not a zip file")
+    refused(tmp_path / "b.npz", "scipy.sparse.save_npz")
+    np.savez(tmp_path / "c.npz", data=[1])
+    refused(tmp_path / "c.npz", "scipy.sparse.save_npz")
+    for form in (b"csr", b"csc"):
+        parts = {"indices": np.array([0, 7]), "indptr": np.array([0, 1, 2]), "data": np.array([1, 1])}
+        np.savez(tmp_path / "d.npz", format=np.array(form), shape=np.array([2, 2]), **parts)
+        refused(tmp_path / "d.npz", "d.npz")
+    write(BAG, tmp_path / "e.npz")
+    refused(tmp_path / "e.npz", "e.npz", "columns of the matrix", vocabulary=["a"])
+
+
+@pytest.mark.parametrize("form", [sp.csc_array, sp.coo_matrix, sp.bsr_array])
+def test_npz_of_other_forms(tmp_path, form):
+    sp.save_npz(tmp_path / "a.npz", form(COUNTS))
+    assert np.array_equal(read(tmp_path / "a.npz").to_matrix().toarray(), COUNTS)
+    assert read(tmp_path / "a.npz", transpose=True).n_docs == 5
+
+
+def make_folder(folder):
+    sp.save_npz(folder / "docword.npz", sp.csr_array(COUNTS))
+    put(folder / "vocab.txt", "".join(f"{word}\n" for word in VOCABULARY))
+    put(folder / "labels.txt", "x y\n\nz\n\n")
+    put(folder / "collection.txt", "1999\n1999\n2000\n2001\n")
+    put(folder / "response.txt", "0.5\n1\n2\n-1e-3\n")
+    put(folder / "ids.txt", "a\nb b\nc\nd\n")
+
+
+def test_a_folder(tmp_path):
+    make_folder(tmp_path)
+    corpus = read(tmp_path)
+    assert corpus.fingerprint == BAG.fingerprint
+    assert corpus.labels == (("x", "y"), (), ("z",), ())
+    assert corpus.groups == ("1999", "1999", "2000", "2001")
+    assert corpus.responses.tolist() == [0.5, 1, 2, -1e-3]
+    assert corpus.ids == ("a", "b b", "c", "d")
+    for name in ("labels.txt", "vocab.txt"):
+        (tmp_path / name).unlink()
+    assert read(tmp_path, format="folder").labels is None
+    assert read(tmp_path, vocabulary=list("abcde")).vocabulary == tuple("abcde")
+
+
+def test_malformed_folders(tmp_path):
+    refused(tmp_path, "no docword.npz")
+    make_folder(tmp_path)
+    put(tmp_path / "response.txt", "1\n\n2\n3\n")
+    refused(tmp_path, "response.txt, line 2", "a number")
+    put(tmp_path / "response.txt", "1\nnan\n2\n3\n")
+    refused(tmp_path, "responses: entry 1 is nan")
+    put(tmp_path / "response.txt", "1\n2\n3\n")
+    refused(tmp_path, "response.txt has 3 lines but there are 4 documents")
+    put(tmp_path / "vocab.txt", "a\nb\n")
+    refused(tmp_path, "vocabulary has 2 entries")
+
+
+# -- lines ----------------------------------------------------------------------------------------------------
+
+
+def test_txt_keeps_blank_lines_and_drops_the_mark(tmp_path):
+    put(tmp_path / "a.txt", b"\xef\xbb\xbffirst line\r\n\r\nlast line")
+    corpus = read(tmp_path / "a.txt", stop_words=["last"])
+    assert corpus.vocabulary == ("first", "line")
+    assert corpus.doc_lengths.tolist() == [2, 0, 1]
+    assert corpus.ordered
+    assert corpus.text_options.stop_words == ("last",)
+
+
+def test_other_characters_do_not_end_a_line(tmp_path):
+    put(tmp_path / "a.txt", "one\u2028two\x0cthree\x85four\n")
+    assert read(tmp_path / "a.txt").n_docs == 1
+
+
+def test_encodings(tmp_path):
+    put(tmp_path / "a.txt", "fine line\nun café\n".encode("latin-1"))
+    refused(tmp_path / "a.txt", "line 2", "0xe9", "character 7", "encoding='latin-1'")
+    assert read(tmp_path / "a.txt", encoding="latin-1").vocabulary == ("café", "fine", "line", "un")
+    refused(tmp_path / "a.txt", "encoding='klingon'", encoding="klingon")
+
+
+def test_an_empty_file(tmp_path):
+    put(tmp_path / "a.txt", "")
+    refused(tmp_path / "a.txt", "at least one document")
+
+
+def test_mallet_lines(tmp_path):
+    put(tmp_path / "a.mallet", "d1 news  Some words\nd2 - more words\n\nd3 sport\nd4\tx y\twords\nd5\t\twords\n")
+    corpus = read(tmp_path / "a.mallet")
+    assert corpus.ids == ("d1", "d2", "d3", "d4", "d5")
+    assert corpus.labels == (("news",), (), ("sport",), ("x", "y"), ())
+    assert corpus.doc_lengths.tolist() == [2, 2, 0, 1, 1]
+    put(tmp_path / "b.mallet", "d1 news words\nalone\n")
+    refused(tmp_path / "b.mallet", "line 2", "'alone'", "name label text")
+
+
+# -- tables ---------------------------------------------------------------------------------------------------
+
+COLUMNS = {
+    "id_column": "name",
+    "label_column": "tags",
+    "group_column": "part",
+    "response_column": "score",
+    "time_column": "when",
+}
+
+
+@pytest.mark.parametrize(("suffix", "comma"), [("csv", ","), ("tsv", "\t"), ("csv.gz", ",")])
+def test_csv(tmp_path, suffix, comma):
+    rows = [
+        ["name", "text", "tags", "part", "score", "when"],
+        ["a", '"two\r\nlines, ""quoted"""', "x y", "p", "1.5", "1999"],
+        ["b", "", '"[""x"", ""new york""]"', "q", "-2", "2000"],
+        ["c", "other lines", "", "p", "3", "2001"],
+    ]
+    content = "\r\n".join(comma.join(row) for row in rows).encode()
+    path = put(tmp_path / f"a.{suffix}", gzip.compress(content) if suffix.endswith("gz") else content)
+    corpus = read(path, **COLUMNS)
+    assert corpus.vocabulary == ("lines", "other", "quoted", "two")
+    assert corpus.doc_lengths.tolist() == [3, 0, 2]
+    assert corpus.ids == ("a", "b", "c")
+    assert corpus.labels == (("x", "y"), ("x", "new york"), ())
+    assert corpus.groups == ("p", "q", "p")
+    assert corpus.responses.tolist() == [1.5, -2, 3]
+    assert corpus.times.tolist() == [1999, 2000, 2001]
+
+
+def test_csv_texts_may_be_long(tmp_path):
+    import csv
+
+    before = csv.field_size_limit()
+    put(tmp_path / "a.csv", "text\n" + "word " * 50_000 + "\n")
+    assert read(tmp_path / "a.csv").n_tokens == 50_000
+    assert csv.field_size_limit() == before
+
+
+def test_csv_without_quoting_and_with_another_delimiter(tmp_path):
+    path = put(tmp_path / "a.tsv", 'text\tn\n"hello" he said\t1\n')
+    refused(path, "line 2", "quote=None")
+    assert read(path, quote=None).vocabulary == ("he", "hello", "said")
+    path = put(tmp_path / "b.csv", "text;n\nsome words;1\n")
+    assert read(path, delimiter=";").n_tokens == 2
+    refused(path, "not usable", delimiter="::")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "parts"),
+    [
+        ("", {}, ["there are none"]),
+        ("title,body\na,b\n", {}, ["no column 'text'", "'title', 'body'", "text_column="]),
+        ("text\na b\n", {"label_column": "tag"}, ["no column 'tag'", "label_column="]),
+        ("text,n\naa,1\nbb\n", {}, ["line 3", "2 fields"]),
+        ("text,n\naa,1\nbb,2,3\n", {}, ["line 3", "2 fields"]),
+        ('text,n\naa,1\n"bb,2\ncc,3\n', {}, ["line 3", "quotation marks"]),
+        ("text,r\naa,1\nbb,x\n", {"response_column": "r"}, ["line 3", "'x'", "finite number"]),
+        ("text,r\naa,1\nbb,\n", {"response_column": "r"}, ["line 3", "''", "finite number"]),
+        ("text,r\naa,inf\n", {"response_column": "r"}, ["line 2", "finite number"]),
+        ("text,t\naa,soon\n", {"time_column": "t"}, ["line 2", "'soon'", "ISO date"]),
+        ("text,t\naa,2020\nbb,2020-01-01\n", {"time_column": "t"}, ["line 3", "a number"]),
+        ("text,l\naa,\"['x', 'y']\"\n", {"label_column": "l"}, ["line 2", "JSON list"]),
+        ('text,l\naa,"[[""x""]]"\n', {"label_column": "l"}, ["line 2", "flat list"]),
+        ("text\naa\n1 2 3\n", {"min_df": 2}, ["min_df=2"]),
+    ],
+)
+def test_malformed_csv(tmp_path, content, options, parts):
+    put(tmp_path / "a.csv", content)
+    refused(tmp_path / "a.csv", *parts, **options)
+
+
+def test_bad_bytes_in_csv_are_named_by_line(tmp_path):
+    put(tmp_path / "a.csv", b"text\nfine\nbad \xff\n")
+    refused(tmp_path / "a.csv", "line 3", "0xff")
+
+
+def test_jsonl(tmp_path):
+    records = [
+        {"name": 1, "text": "some words", "tags": ["x", 2], "part": 1, "score": 1, "when": "2020-05-01"},
+        {"name": "b", "text": "", "tags": None, "part": "q", "score": 2.5, "when": "2020-05-02T10:00:00+02:00"},
+        {"name": "c", "text": "words", "tags": "y z", "part": True, "score": 0, "when": "2021-01-01T00:00:00Z"},
+    ]
+    put(tmp_path / "a.jsonl", "\n\n".join(json.dumps(record) for record in records))
+    corpus = read(tmp_path / "a.jsonl", **COLUMNS)
+    assert corpus.ids == ("1", "b", "c")
+    assert corpus.labels == (("x", "2"), (), ("y", "z"))
+    assert corpus.groups == (1, "q", True)
+    assert corpus.responses.tolist() == [1, 2.5, 0]
+    expected = np.array(["2020-05-01T00:00", "2020-05-02T08:00", "2021-01-01T00:00"], "datetime64[us]")
+    assert np.array_equal(corpus.times, expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "parts"),
+    [
+        ("{broken", {}, ["line 2", "JSON object"]),
+        ("[1, 2]", {}, ["line 2", "JSON object"]),
+        ('{"body": "x"}', {}, ["line 2", "no column 'text'", "'body'"]),
+        ('{"text": null}', {}, ["line 2", "found None", "a text"]),
+        ('{"text": 3}', {}, ["line 2", "found 3"]),
+        ('{"text": "x", "i": null}', {"id_column": "i"}, ["line 2", "an id"]),
+        ('{"text": "x", "i": {"a": 1}}', {"label_column": "i"}, ["line 2", "flat list"]),
+        ('{"text": "x", "i": null}', {"group_column": "i"}, ["line 2", "a group"]),
+        ('{"text": "x", "i": [1]}', {"group_column": "i"}, ["line 2", "a group"]),
+        ('{"text": "x", "i": null}', {"response_column": "i"}, ["line 2", "finite number"]),
+        ('{"text": "x", "i": true}', {"response_column": "i"}, ["line 2", "finite number"]),
+        ('{"text": "x", "i": NaN}', {"response_column": "i"}, ["line 2", "finite number"]),
+        ('{"text": "x", "i": NaN}', {"time_column": "i"}, ["line 2", "a time"]),
+        ('{"text": "x", "i": "2020-01-01"}', {"time_column": "i"}, ["line 2", "a number"]),
+    ],
+)
+def test_malformed_jsonl(tmp_path, line, options, parts):
+    put(tmp_path / "a.jsonl", '{"text": "good words", "i": 1}\n' + line + "\n")
+    refused(tmp_path / "a.jsonl", str(tmp_path / "a.jsonl"), *parts, **options)
+
+
+def test_parquet(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    n = 5000  # more than one batch
+    table = pa.table(
+        {
+            "body": ["some words"] * n,
+            "tags": [["x"], None] * (n // 2),
+            "when": pa.array(range(n), pa.timestamp("s")),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    corpus = read(tmp_path / "a.parquet", text_column="body", label_column="tags", time_column="when")
+    assert (corpus.n_docs, corpus.n_tokens) == (n, 2 * n)
+    assert corpus.labels[:2] == (("x",), ())
+    assert corpus.times[n - 1] == np.datetime64(n - 1, "s")
+    refused(tmp_path / "a.parquet", "no column 'text'", "'body', 'tags', 'when'")
+    pa.parquet.write_table(pa.table({"text": ["a", None]}), tmp_path / "b.parquet")
+    refused(tmp_path / "b.parquet", "row 2", "found None")
+    put(tmp_path / "c.parquet", b"PAR1 not really")
+    refused(tmp_path / "c.parquet", "not a readable Parquet file")
+
+
+def test_parquet_names_its_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    put(tmp_path / "a.parquet", b"PAR1")
+    with pytest.raises(MissingExtraError, match=r"pip install 'topicloom\[parquet\]'"):
+        read(tmp_path / "a.parquet")
+
+
+# -- writing what a format cannot hold ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["new york", "", "a\tb", "a\u2003b"])
+@pytest.mark.parametrize("name", ["a.txt", "a.mallet", "a.jsonl"])
+def test_words_with_blanks_are_refused_by_texts(tmp_path, name, word):
+    with pytest.raises(InputError, match="blank"):
+        write(from_matrix([[1, 1]], ["ok", word]), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_words_with_blanks_fit_where_words_have_their_line(tmp_path):
+    corpus = from_matrix([[1, 1]], ["ok", "new york"])
+    write(corpus, tmp_path / "a.mtx")
+    assert read(tmp_path / "a.mtx").vocabulary == ("ok", "new york")
+    with pytest.raises(InputError, match="line break"):
+        write(from_matrix([[1, 1]], ["ok", "a\nb"]), tmp_path / "b.mtx")
+
+
+@pytest.mark.parametrize(
+    ("name", "metadata", "options", "message"),
+    [
+        ("a.mallet", {"ids": ["a b"] * 4}, {}, "cannot be an id"),
+        ("a.mallet", {"labels": [["a b"]] * 4}, {}, "cannot be a label"),
+        ("a.mallet", {"labels": [["-"]] * 4}, {}, "cannot be a label"),
+        ("a.svm", {"labels": [["a\nb"]] * 4}, {}, "line break"),
+        ("a.txt", {}, {"vocabulary": "words"}, "leave out vocabulary"),
+        ("a.npz.gz", {}, {"format": "npz"}, "without .gz"),
+        ("none/a.txt", {}, {}, "cannot be written"),
+    ],
+)
+def test_refused_before_anything_is_written(tmp_path, name, metadata, options, message):
+    with pytest.raises(InputError, match=message):
+        write(BAG.with_metadata(**metadata), tmp_path / name, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = put(tmp_path / "a.txt", "old\n")
+
+    def fail(corpus, file):
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setitem(FORMATS, "txt", FORMATS["txt"]._replace(write=fail))
+    with pytest.raises(OSError, match="disk full"):
+        write(BAG, path)
+    assert path.read_text() == "old\n"
+    assert list(tmp_path.iterdir()) == [path]
