@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import sysconfig
-import tempfile
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from hashlib import blake2b
@@ -13,19 +12,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
-
 import topicloom
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
-from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.docstrings import Root, read_docstrings
+from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.corpus.text import from_texts
-from topicloom.errors import InputError
+from topicloom.errors import InputError, StorageError
 
 # Raise this when the documents or the file change, so that older files in the cache are no longer used.
-_FORMAT = 1
+_FORMAT = 2
 
 # Import names and the names they are distributed under. All are dependencies, direct or not: the corpus then
 # differs between machines by the versions only.
@@ -94,7 +90,7 @@ def docstrings(
     first call takes some seconds; with ``cache`` the corpus is then kept in the user's cache folder (or in
     ``TOPICLOOM_CACHE``).
     """
-    if not isinstance(min_words, int | np.integer) or min_words < 1:
+    if not isinstance(min_words, int) or min_words < 1:
         raise InputError(f"min_words={min_words!r} must be a whole number of at least 1.")
     stop = _stop_words(stop_words)
     key = {
@@ -195,55 +191,12 @@ def cached_corpus(key: dict[str, Any], build: Callable[[], Corpus], folder: Path
     if folder is None:
         return build()
     name = json.dumps(key, sort_keys=True)
-    path = folder / f"{key['dataset']}-{_digest(name.encode())}.safetensors"
+    path = folder / f"{key['dataset']}-{blake2b(name.encode(), digest_size=16).hexdigest()}.safetensors"
     try:
-        return _load(path, name)
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+        return load_corpus(path)
+    except StorageError:  # not there, or damaged
         corpus = build()
     with suppress(OSError):
-        _save(corpus, path, name)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_corpus(corpus, path)
     return corpus
-
-
-def _save(corpus: Corpus, path: Path, name: str) -> None:
-    parts = {
-        "vocabulary": corpus.vocabulary,
-        "ids": corpus.ids,
-        "labels": corpus.labels,
-        "groups": corpus.groups,
-        "ordered": corpus.ordered,
-        "text_options": corpus.text_options and corpus.text_options._asdict(),
-    }
-    text = json.dumps(parts)
-    arrays = {"words": corpus.words, "doc_ptr": corpus.doc_ptr}
-    about = {"key": name, "corpus": text, "digest": _digest(text.encode(), corpus.words, corpus.doc_ptr)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Written aside and then put in place at once, so that no other process ever sees half a file.
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(save(arrays, metadata=about))
-        os.replace(aside, path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
-
-
-def _load(path: Path, name: str) -> Corpus:
-    with safe_open(path, framework="numpy") as file:
-        about = file.metadata()
-        words, doc_ptr = file.get_tensor("words"), file.get_tensor("doc_ptr")
-    if about["key"] != name or about["digest"] != _digest(about["corpus"].encode(), words, doc_ptr):
-        raise ValueError(f"{path} is damaged or of another key.")
-    parts = json.loads(about["corpus"])
-    options = parts.pop("text_options")
-    if options is not None:
-        parts["text_options"] = TextOptions(**{**options, "stop_words": tuple(options["stop_words"])})
-    return Corpus(words, doc_ptr, **parts)
-
-
-def _digest(*contents: Any) -> str:
-    digest = blake2b(digest_size=16)
-    for content in contents:
-        digest.update(np.ascontiguousarray(content).data if isinstance(content, np.ndarray) else content)
-    return digest.hexdigest()

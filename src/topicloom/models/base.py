@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from topicloom import storage
 from topicloom._types import BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
+from topicloom.corpus.stored import load_corpus
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, StorageError, UnknownWordsWarning
 from topicloom.estimates import Counts, Estimator, pseudo_counts, theta, topic_counts, with_prior
@@ -123,7 +124,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             folder = self._stored_in()
             if not (folder / storage.CORPUS).exists():
                 raise StorageError(f"the model in {folder} was saved without its corpus, so this is not known.")
-            self._corpus = storage.load_corpus(folder / storage.CORPUS)
+            self._corpus = load_corpus(folder / storage.CORPUS)
         return self._corpus
 
     def _stored_in(self) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 from topicloom import storage
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.stored import load_corpus
 from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
@@ -218,7 +219,7 @@ class LDA(StoredModel):
         model.set_params(**changes, checkpoint_dir=folder)
         plan = model._plan(manifest["seed"])
         storage.read_hashed(folder, storage.CORPUS, manifest)
-        corpus = storage.load_corpus(folder / storage.CORPUS)
+        corpus = load_corpus(folder / storage.CORPUS)
         kernel = model._kernel()
         chains = [
             storage.load_chain(folder, index, corpus)

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicloom import storage
 from topicloom._types import AnyArray
-from topicloom.corpus.corpus import TextOptions
+from topicloom.arrays import from_bytes, read_digest, to_bytes, write_arrays
+from topicloom.corpus.stored import save_corpus, text_options
 from topicloom.errors import InputError, StorageError
 from topicloom.inference.chain import Trace
 from topicloom.models.base import TopicModel
@@ -26,7 +27,7 @@ class StoredModel(TopicModel):
         folder.mkdir(parents=True, exist_ok=True)
         chains = self.chains_ if corpus else []
         if corpus:
-            storage.save_corpus(self.corpus_, folder / storage.CORPUS)
+            save_corpus(self.corpus_, folder / storage.CORPUS)
         else:
             for old in (folder / storage.CORPUS, *folder.glob("chain-*.safetensors")):
                 old.unlink(missing_ok=True)
@@ -42,7 +43,7 @@ class StoredModel(TopicModel):
             "beta": self.beta_,
             "log_joint": self.log_joint_,
             "empty_docs": self.empty_docs_,
-            "vocabulary": storage.to_bytes(self.vocabulary_),
+            "vocabulary": to_bytes(self.vocabulary_),
         }
         for index, trace in enumerate(self.traces_):
             arrays |= {f"trace_{index}_{name}": np.asarray(values) for name, values in vars(trace).items()}
@@ -53,9 +54,9 @@ class StoredModel(TopicModel):
             "interrupted": self.interrupted_,
             "text_options": self._text_options,
         }
-        hashes = {storage.MODEL: storage.write_arrays(folder / storage.MODEL, arrays, info)}
+        hashes = {storage.MODEL: write_arrays(folder / storage.MODEL, arrays, info)}
         if (folder / storage.CORPUS).exists():
-            hashes[storage.CORPUS] = storage.read_digest(folder / storage.CORPUS)
+            hashes[storage.CORPUS] = read_digest(folder / storage.CORPUS)
         storage.write_manifest(folder, type(self).__name__, self._plain_params(), self.seed_, "finished", hashes)
 
     def _plain_params(self) -> dict[str, Any]:
@@ -88,9 +89,8 @@ class StoredModel(TopicModel):
             Trace(**{name: arrays[f"trace_{index}_{name}"].tolist() for name in vars(Trace())})
             for index in range(info["n_chains"])
         )
-        model.vocabulary_ = tuple(storage.from_bytes(arrays["vocabulary"]))
-        options = info["text_options"]
-        model._text_options = None if options is None else TextOptions(*options)
+        model.vocabulary_ = tuple(from_bytes(arrays["vocabulary"]))
+        model._text_options = text_options(info["text_options"])
         model.n_features_in_ = len(model.vocabulary_)
         model.best_chain_, model.n_iter_, model.interrupted_ = (
             info["best_chain"],
