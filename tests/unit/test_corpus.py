@@ -250,6 +250,8 @@ def test_with_metadata_changes_only_what_is_given():
         ({"vocabulary": ("a", "b", "a")}, "'a' twice"),
         ({"vocabulary": ("a", "b", 3)}, "vocabulary: entry 2 is 3"),
         ({"vocabulary": "abc"}, "vocabulary must be a sequence"),
+        ({"vocabulary": {"a", "b", "c"}}, "vocabulary must be a sequence"),
+        ({"vocabulary": {"a": 2, "b": 1, "c": 0}}, "vocabulary must be a sequence"),
         ({"weights": [1.0]}, "weights has 1 entries but there are 4"),
         ({"weights": [1, 2, np.nan, 1]}, "weights: entry 2 is nan"),
         ({"weights": [1, 2, np.inf, 1]}, "weights: entry 2 is inf"),

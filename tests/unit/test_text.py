@@ -296,6 +296,8 @@ def test_an_empty_vocabulary_says_why(texts, options, message):
         ({"vocabulary": ["a", "a"]}, "twice"),
         ({"vocabulary": []}, "vocabulary is empty"),
         ({"vocabulary": "word"}, "vocabulary must be a sequence"),
+        ({"vocabulary": {"aa", "bb"}}, "vocabulary must be a sequence"),
+        ({"vocabulary": {"bb": 1, "aa": 0}}, "vocabulary must be a sequence"),
         ({"vocabulary": ["aa"], "min_df": 2}, "leave them out"),
         ({"vocabulary": ["aa"], "max_words": 2}, "leave them out"),
         ({"ids": ["only one"]}, "ids has 1 entries but there are 2"),

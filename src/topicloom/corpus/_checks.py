@@ -1,6 +1,6 @@
 """Checks and conversions at the door of the corpus: what passes them is read-only and of the right type."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,8 +45,10 @@ def _check_cast(name: str, values: AnyArray, dtype: "np.dtype[Any]") -> None:
 
 
 def items(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InputError(f"{name} must be a sequence with one entry each, not {values!r}.")
+    """The entries of a sequence. A set has no order, and a dict's need not be that of its numbers."""
+    if isinstance(values, str | bytes | Set | Mapping) or not isinstance(values, Iterable):
+        shown = repr(values) if len(repr(values)) <= 60 else repr(values)[:60] + "…"
+        raise InputError(f"{name} must be a sequence with one entry each, in order, not {shown}.")
     return tuple(values)
 
 

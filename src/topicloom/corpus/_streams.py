@@ -24,7 +24,8 @@ class GrowingArray:
         return len(self._items)
 
     def append(self, chunk: AnyArray) -> None:
-        self._items.frombytes(np.ascontiguousarray(chunk, self._dtype).data.cast("B"))
+        if len(chunk):
+            self._items.frombytes(np.ascontiguousarray(chunk, self._dtype).data.cast("B"))
 
     def finish(self) -> AnyArray:
         """The vector, read-only, without a copy; nothing can be appended afterwards."""

@@ -157,7 +157,9 @@ def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> froz
                 "give a collection of words for any other."
             )
         return ENGLISH_STOP_WORDS
-    words = items("stop_words", stop_words)
+    if isinstance(stop_words, bytes) or not isinstance(stop_words, Iterable):
+        raise InputError(f"stop_words must be None, 'english' or a collection of words, not {stop_words!r}.")
+    words = tuple(stop_words)
     for word in words:
         if not isinstance(word, str):
             raise InputError(f"stop_words holds {word!r}; every stop word must be a string.")
