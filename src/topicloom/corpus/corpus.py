@@ -257,6 +257,18 @@ class Corpus:
                     changes[name] = value[documents]
         return replace(self, **changes)
 
+    def with_vocabulary(self, vocabulary: Sequence[str]) -> "Corpus":
+        """The same documents in another vocabulary; words that it lacks are left out and counted in ``unknown``."""
+        if tuple(vocabulary) == self.vocabulary:
+            return self
+        index = {word: v for v, word in enumerate(vocabulary)}
+        number = np.array([index.get(word, -1) for word in self.vocabulary], np.int32)
+        known = number[self.words] >= 0
+        short = self.keep_tokens(known)
+        lost = self.doc_lengths - short.doc_lengths
+        unknown = lost if self.unknown is None else lost + self.unknown
+        return replace(short, words=number[short.words], vocabulary=tuple(vocabulary), unknown=unknown)
+
     def with_metadata(
         self,
         *,

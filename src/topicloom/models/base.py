@@ -229,11 +229,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         elif _are_texts(X):
             corpus = from_texts(X)
         else:
-            matrix = validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True)
+            matrix = self._checked_matrix(X, reset=True)
             names = getattr(self, "feature_names_in_", None)
             corpus = from_matrix(matrix, None if names is None else [str(name) for name in names])
         _inputs.check_whole_tokens(corpus)
         return corpus
+
+    def _checked_matrix(self, X: Any, reset: bool) -> Any:
+        return validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
 
     def _new_corpus(self, X: Any) -> Corpus:
         if isinstance(X, Corpus):
@@ -246,7 +249,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
             corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_)
         else:
-            matrix = validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=False)
+            matrix = self._checked_matrix(X, reset=False)
             corpus = from_matrix(matrix, self.vocabulary_)
         if corpus.weights is not None:
             _inputs.check_whole_tokens(corpus)
