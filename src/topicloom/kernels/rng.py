@@ -75,13 +75,10 @@ def path_key(*path: int) -> np.uint64:
     """The key of a path of whole numbers (of any size or sign)."""
     key = 0x746F7069636C6F6D  # "topiclom": an arbitrary, fixed start
     for part in path:
-        negative = part < 0
-        part = abs(part) * 2 + negative
-        while True:  # 64 bits at a time, so that large seeds count in full
-            key = _combine(key, part & _MASK)
-            part >>= 64
-            if part == 0:
-                break
+        part = abs(part) * 2 + (part < 0)
+        key = _combine(key, part & _MASK)
+        while part := part >> 64:  # large seeds count in full; the flip tells more bits from one more part
+            key = _combine(key ^ _MASK, part & _MASK)
     return np.uint64(key)
 
 
