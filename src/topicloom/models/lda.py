@@ -227,6 +227,12 @@ class LDA(StoredModel):
             else start_chain(kernel, corpus, model._prior(corpus), plan.seed, index)
             for index in range(model.n_chains)
         ]
+        done = max(chain.sweep for chain in chains)
+        if model.max_iter < done:
+            raise InputError(
+                f"max_iter={model.max_iter} is less than the {done} sweeps that the run in {folder} has done; "
+                "give more, or leave it out."
+            )
         storage.write_manifest(
             folder,
             cls.__name__,
