@@ -1,0 +1,45 @@
+"""The command line. Everything heavy is imported inside the commands, so that ``topicloom --help`` is quick."""
+
+from typing import Annotated
+
+import typer
+
+import topicloom
+from topicloom.cli._run import as_command
+from topicloom.cli.demo import demo
+from topicloom.cli.files import convert, info
+from topicloom.cli.fitting import fit, resume
+from topicloom.cli.results import evaluate, topics, transform
+from topicloom.cli.warmup import warmup
+
+app = typer.Typer(
+    name="topicloom",
+    help="Probabilistic topic models: the true posterior, fast, and the same answer twice.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, fit, resume, transform, topics, evaluate, convert, info, warmup):
+    app.command()(as_command(command))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"topicloom {topicloom.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the ``topicloom`` command."""
+    app(prog_name="topicloom")

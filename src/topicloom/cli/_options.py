@@ -1,0 +1,185 @@
+"""Groups of options that several commands share: how to read a file, how to cut texts, how to sample."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from topicloom.errors import InputError
+
+if TYPE_CHECKING:
+    from topicloom.corpus import Corpus
+    from topicloom.models import LDA
+
+_FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt or folder"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Reading a corpus"""
+
+    format: Annotated[
+        str | None, Option("--format", "--from", "-f", help=f"{_FORMATS}; known by the file's name if left out.")
+    ] = None
+    vocab: Annotated[Path | None, Option("--vocab", help="Words, one a line, of a file that holds word numbers.")] = (
+        None
+    )
+    text_column: Annotated[str | None, Option(help="Column of a table that holds the texts (default: text).")] = None
+    id_column: Annotated[str | None, Option(help="Column that holds the documents' names.")] = None
+    delimiter: Annotated[str | None, Option(help="Character between the columns of a csv file.")] = None
+    encoding: Annotated[str, Option(help="Encoding of texts.")] = "utf-8"
+    transpose: Annotated[bool, Option("--transpose", help="Rows of an mtx or npz matrix are words.")] = False
+
+    def read(self, path: Path, **options: Any) -> "Corpus":
+        import topicloom
+
+        own = {name: getattr(self, name) for name in ("text_column", "id_column", "delimiter")}
+        given = {name: value for name, value in {**own, **options}.items() if value is not None}
+        if self.transpose:
+            given["transpose"] = True
+        vocabulary = given.pop("vocabulary", self.vocab)
+        return topicloom.read(path, self.format, vocabulary=vocabulary, encoding=self.encoding, **given)
+
+    def holds_texts(self, path: Path) -> bool:
+        """Whether the file's format holds texts that are still to be cut into words."""
+        from topicloom.corpus.formats import FORMATS, _format_of
+
+        return "token_pattern" in FORMATS[_format_of(path, self.format)].options
+
+    def read_new(self, path: Path, model: "LDA") -> "Corpus":
+        """Documents for a model, in its vocabulary, texts cut as those that it was fitted on."""
+        if not path.exists():
+            raise InputError(f"there is no file {path}.")
+        if not self.holds_texts(path):
+            return self.read(path).with_vocabulary(model.vocabulary_)
+        how = model._text_options
+        return self.read(path, vocabulary=model.vocabulary_, **({} if how is None else how._asdict()))
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """Texts and tables"""
+
+    stop_words: Annotated[
+        str | None, Option(help="'english', or a file of words to leave out.", metavar="english|FILE")
+    ] = None
+    min_df: Annotated[
+        str | None, Option(help="Least number (5) or share (0.01) of documents with a word.", metavar="N|SHARE")
+    ] = None
+    max_df: Annotated[
+        str | None, Option(help="Largest number or share of documents with a word.", metavar="N|SHARE")
+    ] = None
+    max_words: Annotated[int | None, Option(help="Keep that many of the most frequent words.")] = None
+    token_pattern: Annotated[str | None, Option(help="Regular expression of a word.", metavar="REGEX")] = None
+    keep_case: Annotated[bool, Option("--keep-case", help="Keep capital letters.")] = False
+    label_column: Annotated[str | None, Option(help="Column that holds labels.")] = None
+    group_column: Annotated[str | None, Option(help="Column that holds groups.")] = None
+    response_column: Annotated[str | None, Option(help="Column that holds numbers to predict.")] = None
+    time_column: Annotated[str | None, Option(help="Column that holds times.")] = None
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "stop_words": _stop_words(self.stop_words),
+            "min_df": _count_or_share("--min-df", self.min_df),
+            "max_df": _count_or_share("--max-df", self.max_df),
+            "max_words": self.max_words,
+            "token_pattern": self.token_pattern,
+            "lowercase": False if self.keep_case else None,
+            "label_column": self.label_column,
+            "group_column": self.group_column,
+            "response_column": self.response_column,
+            "time_column": self.time_column,
+        }
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Model"""
+
+    topics: Annotated[int, Option("--topics", "-k", help="Number of topics.")] = 10
+    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 500
+    alpha: Annotated[
+        str | None,
+        Option(help="Prior of documents: a number, or one a topic (default: 1/topics, learned).", metavar="A[,A…]"),
+    ] = None
+    beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
+    learn: Annotated[
+        bool | None,
+        Option("--learn/--fixed", help="Learn both priors, or none (default: those not given).", show_default=False),
+    ] = None
+    estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
+    sampler: Annotated[str, Option(help="Kernel that draws the topics.")] = "auto"
+    chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
+    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
+    burn_in: Annotated[
+        int | None, Option(help="Average over samples from this sweep on (default: the last sweep alone).")
+    ] = None
+    lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 10
+    seed_words: Annotated[
+        Path | None,
+        Option(help='JSON: {"0": ["goal", "match"]} or a list of lists of words.', metavar="FILE.json"),
+    ] = None
+    seed_weight: Annotated[float, Option(help="Prior weight of a seed word, as a share of its count.")] = 0.5
+    checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
+
+    def params(self) -> dict[str, Any]:
+        return {
+            "n_components": self.topics,
+            "max_iter": self.sweeps,
+            "doc_topic_prior": None if self.alpha is None else _numbers("--alpha", self.alpha),
+            "topic_word_prior": self.beta,
+            "learn_priors": self.learn,
+            "estimator": self.estimator,
+            "sampler": self.sampler,
+            "n_chains": self.chains,
+            "random_state": self.seed,
+            "burn_in": self.burn_in,
+            "lag": self.lag,
+            "seed_words": None if self.seed_words is None else _seed_words(self.seed_words),
+            "seed_weight": self.seed_weight,
+            "checkpoint_every": self.checkpoint_every,
+        }
+
+
+def _count_or_share(name: str, text: str | None) -> int | float | None:
+    if text is None:
+        return None
+    try:
+        return int(text) if text.strip().lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise InputError(
+            f"{name} {text}: expected a number of documents, such as 5, or a share, such as 0.01."
+        ) from None
+
+
+def _numbers(name: str, text: str) -> float | list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{name} {text}: expected a number, or one a topic with commas between them.") from None
+    return values[0] if len(values) == 1 else values
+
+
+def _stop_words(given: str | None) -> str | list[str] | None:
+    if given is None or given == "english":
+        return given
+    from topicloom.corpus._lines import text_lines
+
+    return [word for line in text_lines(Path(given)) for word in line.split()]
+
+
+def _seed_words(path: Path) -> dict[int, list[str]] | list[list[str]]:
+    from topicloom.corpus._lines import text_lines
+
+    expected = 'expected {"topic number": ["word", …]} or [["word", …], …]'
+    try:
+        found = json.loads("".join(text_lines(path)))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno}: this is not JSON ({error.msg}); {expected}.") from None
+    if isinstance(found, list):
+        return found
+    if not isinstance(found, dict) or not all(key.isdecimal() for key in found):
+        raise InputError(f"{path}: {expected}.")
+    return {int(topic): words for topic, words in found.items()}

@@ -1,0 +1,152 @@
+"""How a command runs: options in groups, errors and warnings in one line each, results on standard output."""
+
+import inspect
+import json
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TextIO, get_args
+
+import typer
+
+from topicloom.errors import InputError, InterruptedFitWarning, MissingExtraError, StorageError
+
+INTERRUPTED = 130  # what shells report for a command that Ctrl-C ended
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 uses every core. They change no result.")]
+ModelDir = Annotated[Path, typer.Argument(metavar="DIR", help="A model's directory.", show_default=False)]
+
+
+def as_command(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as typer wants it: dataclass parameters become options, errors become one line and exit code 2."""
+    signature = inspect.signature(function)
+    groups: dict[str, Any] = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+    flat: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.name in groups:
+            for field in fields(groups[parameter.name]):
+                name, option = field.name, get_args(field.type)[1]
+                option.rich_help_panel = groups[parameter.name].__doc__
+                flat.append(
+                    inspect.Parameter(name, parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+                )
+        else:
+            flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{f.name: given.pop(f.name) for f in fields(group)})
+        with _plain_warnings():
+            try:
+                function(**given)
+            except (InputError, StorageError, MissingExtraError) as error:
+                fail(in_options(str(error)))
+            except BrokenPipeError:
+                raise  # the reader of our output has seen enough
+            except OSError as error:
+                fail(f"{error.filename}: {error.strerror}." if error.filename else str(error))
+            except KeyboardInterrupt:
+                say("interrupted.")
+                raise typer.Exit(INTERRUPTED) from None
+
+    run.__signature__ = signature.replace(parameters=flat)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in flat}
+    return run
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings of ours as one line each; an interrupted fit is told by the command itself."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        say(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", module=r"topicloom\.", category=UserWarning)
+        warnings.filterwarnings("ignore", category=InterruptedFitWarning)
+        warnings.showwarning = show
+        yield
+
+
+# What the library's messages call a parameter, and what it is called here.
+_OPTIONS = {
+    "n_components": "--topics",
+    "max_iter": "--sweeps",
+    "doc_topic_prior": "--alpha",
+    "topic_word_prior": "--beta",
+    "n_chains": "--chains",
+    "n_jobs": "--jobs",
+    "n_words": "--words",
+    "n_particles": "--particles",
+    **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
+    **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
+    **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
+}
+_SPELLINGS = (
+    (r"leave learn_priors=None\b", "leave out --learn"),
+    (r"learn_priors=True\b", "--learn"),
+    (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),
+    (r"\bvocabulary=", "--vocab "),
+    (r"\bmeasure=", "--coherence "),
+    *((rf"\b{name}= ?", f"--{name} ") for name in ("format", "encoding", "delimiter", "estimator", "sampler", "lag")),
+    *((rf"\b{name}\b", option) for name, option in _OPTIONS.items()),
+    (r"(--[a-z-]+)= ?", r"\1 "),
+    (r"(--[a-z-]+) \.", r"\1."),
+)
+
+
+def in_options(message: str) -> str:
+    """The library's message, with its parameters by the names that they have on the command line."""
+    for pattern, spelling in _SPELLINGS:
+        message = re.sub(pattern, spelling, message)
+    return message
+
+
+def fail(message: str) -> NoReturn:
+    say(message)
+    raise typer.Exit(2)
+
+
+def say(message: str) -> None:
+    """A line for the reader; standard output is kept for results."""
+    typer.echo(f"topicloom: {message}", err=True)
+
+
+def show_json(document: Any) -> None:
+    typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def show_table(title: str | None, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> None:
+    """A table on standard output; columns are (heading, whether they hold numbers)."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if title is not None:
+        typer.echo(title)
+    table = Table(show_header=any(heading for heading, _ in columns))
+    for heading, numeric in columns:
+        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(file=sys.stdout, markup=False, highlight=False).print(table)
+
+
+def quoted(path: Path) -> str:
+    """The path as a shell takes it."""
+    import shlex
+
+    return shlex.quote(str(path))

@@ -1,0 +1,122 @@
+"""``fit`` and ``resume``: runs that may be stopped at any moment and go on as if they never were."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicloom.cli._options import Cutting, Reading, Sampling
+from topicloom.cli._run import INTERRUPTED, Jobs, Json, quoted, say, show_json
+from topicloom.cli.results import show_topics
+from topicloom.errors import InputError
+
+if TYPE_CHECKING:
+    from topicloom.models import LDA
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
+RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the run.", show_default=False)]
+
+
+def fit(
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
+    ],
+    reading: Reading,
+    cutting: Cutting,
+    sampling: Sampling,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn topics from a corpus.
+
+    Checkpoints are kept in DIR. After Ctrl-C, or if the machine goes down, `topicloom resume DIR` goes on from the last
+    one; the finished model is the same, bit for bit.
+    """
+    from topicloom.models import LDA
+    from topicloom.storage import MANIFEST
+
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        is_run = (out / MANIFEST).exists()
+        go_on = f" To go on with the run in it: topicloom resume {quoted(out)}." if is_run else ""
+        raise InputError(f"{out} is not an empty directory; give another with --out.{go_on}")
+    model = LDA(**sampling.params(), checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
+    model._plan(sampling.seed)  # wrong parameters are told before a long reading
+    corpus = reading.read(input, **cutting.options())
+    if not quiet:
+        say(f"read {input}: {corpus!r}")
+    try:
+        model.fit(corpus)
+    except KeyboardInterrupt:
+        _tell_stopped(out, None)
+    _finish(model, out, quiet, json)
+
+
+def resume(
+    directory: RunDir,
+    sweeps: Annotated[
+        int | None, typer.Option("--sweeps", "-n", help="Sweeps in all (default: as in fit).", show_default=False)
+    ] = None,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Go on with a run that was stopped, or with a finished model to more sweeps."""
+    from topicloom import storage
+
+    manifest = storage.read_manifest(directory)
+    planned = manifest["params"].get("max_iter")
+    if manifest["status"] == "finished" and sweeps in (None, planned):
+        model = storage.load(directory)
+        if not quiet:
+            say(f"the run in {directory} is finished, with {model.n_iter_} sweeps; --sweeps N goes on to N in all.")
+    else:
+        try:
+            model = storage.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
+        except KeyboardInterrupt:
+            _tell_stopped(directory, None)
+    _finish(model, directory, quiet, json)
+
+
+def _finish(model: "LDA", out: Path, quiet: bool, json: bool) -> None:
+    if json:
+        show_json(summary(model, out))
+    elif not quiet and not model.interrupted_:
+        show_topics(model, 10)
+        say(f"{model.n_iter_} sweeps, log joint/token {per_token(model):.4f}; the model is in {out}.")
+    if model.interrupted_:
+        _tell_stopped(out, model.n_iter_)
+
+
+def _tell_stopped(out: Path, sweeps: int | None) -> None:
+    from topicloom.storage import MANIFEST
+
+    if not (out / MANIFEST).exists():
+        say("interrupted before the first sweep; nothing is kept.")
+    else:
+        after = "" if sweeps is None else f" after sweep {sweeps}"
+        say(f"interrupted{after}. Go on with: topicloom resume {quoted(out)}")
+    raise typer.Exit(INTERRUPTED)
+
+
+def summary(model: "LDA", out: Path) -> dict[str, Any]:
+    """What there is to say about a fitted model."""
+    return {
+        "directory": str(out),
+        "status": "interrupted" if model.interrupted_ else "finished",
+        "documents": len(model.empty_docs_),
+        "words": len(model.vocabulary_),
+        "topics": len(model.alpha_),
+        "sweeps": model.n_iter_,
+        "chains": len(model.traces_),
+        "seed": model.seed_,
+        "log_joint_per_token": per_token(model),
+        "alpha_sum": float(model.alpha_.sum()),
+        "beta": float(model.beta_.mean()),
+        "fingerprint": model.fingerprint_,
+    }
+
+
+def per_token(model: "LDA") -> float:
+    return float(model.log_joint_[model.best_chain_]) / max(model.corpus_.n_tokens, 1)

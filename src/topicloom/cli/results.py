@@ -1,0 +1,294 @@
+"""``topics``, ``transform`` and ``evaluate``: what a fitted model says."""
+
+import csv
+import json as json_text
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicloom.cli._options import Reading
+from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
+from topicloom.errors import InputError, UnknownWordsWarning
+
+if TYPE_CHECKING:
+    from topicloom._types import FloatArray
+    from topicloom.corpus import Corpus
+    from topicloom.models import LDA
+
+NewInput = Annotated[
+    Path | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
+]
+
+
+# -- topics --------------------------------------------------------------------------------------------------------
+
+
+def topics(
+    directory: ModelDir,
+    words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic.")] = 10,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print a table: topic, rank, word, probability.")] = False,
+) -> None:
+    """Show the topics of a model: their share of the corpus and their likeliest words."""
+    import topicloom
+
+    model = topicloom.load(directory)
+    if json:
+        shares = topic_shares(model)
+        show_json(
+            [
+                {
+                    "topic": k,
+                    "share": float(shares[k]),
+                    "alpha": float(model.alpha_[k]),
+                    "words": [{"word": word, "probability": p} for word, p in best],
+                }
+                for k, best in enumerate(_best_words(model, words))
+            ]
+        )
+    elif csv:
+        rows = [
+            [k, rank, word, p]
+            for k, best in enumerate(_best_words(model, words))
+            for rank, (word, p) in enumerate(best, 1)
+        ]
+        write_rows(sys.stdout, ["topic", "rank", "word", "probability"], rows)
+    else:
+        show_topics(model, words)
+
+
+def show_topics(model: "LDA", n_words: int) -> None:
+    shares = topic_shares(model)
+    rows = [
+        [str(k), f"{shares[k]:.1%}", " ".join(word for word, _ in best)]
+        for k, best in enumerate(_best_words(model, n_words))
+    ]
+    show_table(None, [("topic", True), ("share", True), ("words", False)], rows)
+
+
+def topic_shares(model: "LDA") -> "FloatArray":
+    """Share of the corpus's tokens in each topic."""
+    import numpy as np
+
+    from topicloom.evaluation import topic_sizes
+
+    if model.seed_words is not None:  # the counts of the model include the seeds' weight
+        return topic_sizes(model.doc_topic_, model.corpus_.doc_lengths)
+    tokens = np.maximum(model.components_.sum(axis=1) - model.beta_.sum(), 0.0)
+    return np.asarray(tokens / tokens.sum())
+
+
+def _best_words(model: "LDA", n_words: int) -> list[list[tuple[str, float]]]:
+    from topicloom.explore.frames import top_word_numbers
+
+    phi = model.topic_word_
+    numbers = top_word_numbers(phi, n_words)
+    return [[(model.vocabulary_[v], float(phi[k, v])) for v in row] for k, row in enumerate(numbers.tolist())]
+
+
+# -- new documents -------------------------------------------------------------------------------------------------
+
+
+def transform(
+    directory: ModelDir,
+    reading: Reading,
+    input: Annotated[
+        Path | None,
+        typer.Argument(metavar="[INPUT]", help="New documents; without them, those of the fit.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="A .csv, .jsonl or .npy file (default: csv on standard output).", metavar="FILE"
+        ),
+    ] = None,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Give the topic proportions of documents.
+
+    A document's answer depends on its words and the model alone, not on the other documents of the file.
+    """
+    import topicloom
+
+    suffixes: dict[str, Callable[[IO[bytes], Corpus, FloatArray], None]]
+    suffixes = {".csv": _write_csv, ".jsonl": _write_jsonl, ".npy": _write_npy}
+    if out is not None and out.suffix not in suffixes:
+        raise InputError(f"{out}: the name must end in .csv, .jsonl or .npy, which says what to write.")
+    model = topicloom.load(directory).set_params(n_jobs=jobs)
+    if input is None:
+        corpus, theta = model.corpus_, model.doc_topic_
+    else:
+        corpus = reading.read_new(input, model)
+        tell_unknown(corpus)
+        with _unknown_words_told():
+            theta = model.transform(corpus)
+    if out is not None:
+        from topicloom.corpus._lines import replacing
+
+        with replacing(out) as file:
+            suffixes[out.suffix](file, corpus, theta)
+        say(f"topic proportions of {corpus.n_docs} documents are in {out}.")
+    if json:
+        show_json(
+            {
+                "documents": corpus.n_docs,
+                "topics": int(theta.shape[1]),
+                "unknown_share": unknown_share(corpus),
+                "out": None if out is None else str(out),
+                "doc_topics": list(_records(corpus, theta)) if out is None else None,
+            }
+        )
+    elif out is None:
+        write_doc_topics(sys.stdout, corpus, theta)
+
+
+def _records(corpus: "Corpus", theta: "FloatArray") -> Iterator[dict[str, Any]]:
+    for d in range(corpus.n_docs):
+        yield {
+            "id": str(d) if corpus.ids is None else corpus.ids[d],
+            "tokens": int(corpus.doc_lengths[d]),
+            "unknown": 0 if corpus.unknown is None else int(corpus.unknown[d]),
+            "topics": theta[d].tolist(),
+        }
+
+
+def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray") -> None:
+    """A line a document: id, tokens, unknown tokens, and its share of each topic."""
+    header = ["id", "tokens", "unknown", *(f"topic_{k}" for k in range(theta.shape[1]))]
+    write_rows(file, header, ([r["id"], r["tokens"], r["unknown"], *r["topics"]] for r in _records(corpus, theta)))
+
+
+def write_rows(file: IO[str], header: list[str], rows: Any) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+
+
+def _write_csv(file: IO[bytes], corpus: "Corpus", theta: "FloatArray") -> None:
+    with as_text(file) as text:
+        write_doc_topics(text, corpus, theta)
+
+
+def _write_jsonl(file: IO[bytes], corpus: "Corpus", theta: "FloatArray") -> None:
+    for record in _records(corpus, theta):
+        file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
+
+
+def _write_npy(file: IO[bytes], corpus: "Corpus", theta: "FloatArray") -> None:
+    import numpy as np
+
+    np.save(file, theta)
+
+
+@contextmanager
+def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
+    """A text view of a binary file, which stays open."""
+    import io
+
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+def unknown_share(corpus: "Corpus") -> float:
+    unknown = 0 if corpus.unknown is None else int(corpus.unknown.sum())
+    return unknown / max(unknown + corpus.n_tokens, 1)
+
+
+def tell_unknown(corpus: "Corpus") -> None:
+    empty = int(corpus.empty_docs.sum())
+    note = f"; {empty} documents have no known word and get the prior's mean" if empty else ""
+    say(f"{unknown_share(corpus):.1%} of the words in {corpus.n_docs} documents are unknown to the model{note}.")
+
+
+@contextmanager
+def _unknown_words_told() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownWordsWarning)
+        yield
+
+
+# -- evaluation ----------------------------------------------------------------------------------------------------
+
+_NEED_INPUT = ("perplexity", "left-to-right")
+_MEASURES = (*_NEED_INPUT, "coherence", "diversity")
+
+
+def evaluate(
+    directory: ModelDir,
+    reading: Reading,
+    input: NewInput = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Some of {','.join(_MEASURES)} (default: all but left-to-right, which is slow).", metavar="M[,M…]"
+        ),
+    ] = None,
+    coherence: Annotated[str, typer.Option(help="c_npmi, u_mass or c_v.")] = "c_npmi",
+    words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic for coherence.")] = 10,
+    particles: Annotated[int, typer.Option(help="Particles of left-to-right.")] = 20,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Score a model: what it predicts of held-out documents, and how good its topics are.
+
+    Perplexity is by completion: topics from one half of each document, words of the other half scored. Coherence is
+    measured in the training corpus.
+    """
+    import topicloom
+    from topicloom import evaluation
+
+    wanted = _wanted(measures, input is not None)
+    model = topicloom.load(directory).set_params(n_jobs=jobs)
+    held_out = None
+    if input is not None:
+        held_out = reading.read_new(input, model)
+        tell_unknown(held_out)
+    scores: dict[str, float] = {}
+    per_topic: dict[str, list[float]] = {}
+    if "perplexity" in wanted:
+        with _unknown_words_told():
+            scores["perplexity"] = model.perplexity(held_out)
+    if "left-to-right" in wanted:
+        assert held_out is not None
+        logs = evaluation.left_to_right(
+            model.topic_word_, model.alpha_, held_out, n_particles=particles, seed=model.seed_, n_jobs=jobs
+        )
+        scores["left-to-right log-likelihood"] = float(logs.sum())
+        scores["left-to-right log-likelihood/token"] = float(logs.sum()) / max(held_out.n_tokens, 1)
+    if "coherence" in wanted:
+        values = evaluation.coherence(
+            model.topic_word_,
+            model.corpus_,
+            coherence,  # type: ignore[arg-type]  # checked there
+            n_words=words,
+        )
+        scores[f"coherence {coherence}"] = float(values.mean())
+        per_topic[f"coherence {coherence}"] = values.tolist()
+    if "diversity" in wanted:
+        scores["diversity"] = evaluation.topic_diversity(model.topic_word_, min(25, len(model.vocabulary_)))
+    if json:
+        show_json({"directory": str(directory), "scores": scores, "by_topic": per_topic})
+    else:
+        rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
+        show_table(None, [("measure", False), ("value", True)], rows)
+
+
+def _wanted(measures: str | None, has_input: bool) -> list[str]:
+    if measures is None:
+        return ["perplexity", "coherence", "diversity"] if has_input else ["coherence", "diversity"]
+    wanted = [name.strip() for name in measures.split(",")]
+    for name in wanted:
+        if name not in _MEASURES:
+            raise InputError(f"--measures {name}: not known; choose some of {', '.join(_MEASURES)}.")
+        if name in _NEED_INPUT and not has_input:
+            raise InputError(f"--measures {name} scores held-out documents; give a file of them after the directory.")
+    return wanted

@@ -1,0 +1,49 @@
+"""``warmup``: compile every kernel now, so that the first fit does not have to."""
+
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import typer
+
+from topicloom.cli._run import Json, show_json
+
+
+def warmup(json: Json = False) -> None:
+    """Compile the samplers and measures, once after an install, so that the first fit starts at once."""
+    started = time.perf_counter()
+    names = compile_all()
+    seconds = time.perf_counter() - started
+    if json:
+        show_json({"seconds": seconds, "samplers": names})
+    else:
+        typer.echo(f"ready in {seconds:.1f} s: samplers {', '.join(names)}, estimates, measures, MALLET states.")
+
+
+def compile_all() -> list[str]:
+    """Use everything that compiles, on a corpus of no size; returns the names of the samplers."""
+    from topicloom import datasets, evaluation, mallet
+    from topicloom.inference.kernel import kernel_names
+    from topicloom.models import LDA
+
+    corpus = datasets.bars(n_docs=20, doc_length=20).corpus
+    names = kernel_names()
+    for name in names:
+        # Two chains, kept samples and learned priors touch all that a fit can.
+        for estimator in ("standard", "cgs_p"):
+            model = LDA(
+                3, sampler=name, estimator=estimator, n_chains=2, max_iter=30, burn_in=25, lag=5, random_state=0,
+                n_jobs=2, predict_burn_in=1, predict_samples=1,
+            ).fit(corpus)  # fmt: skip
+            model.transform(corpus)
+            model.perplexity(corpus)
+    evaluation.left_to_right(model.topic_word_, model.alpha_, corpus, n_particles=2)
+    for measure in ("c_npmi", "u_mass", "c_v"):
+        evaluation.coherence(model.topic_word_, corpus, measure, n_words=3)
+    chain = model.chains_[0]
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        path = Path(folder) / "state.gz"
+        mallet.write_state(path, corpus, chain.state, chain.prior)
+        mallet.read_state(path)
+    return names
