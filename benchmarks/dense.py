@@ -102,9 +102,10 @@ def main(arguments: Sequence[str]) -> None:
         rows += compare(tomotopy, corpus, n_topics, given.sweeps)
     command = f"--corpus {given.corpus} --topics {' '.join(map(str, given.topics))} --sweeps {given.sweeps}"
     print(
-        f"`python -m benchmarks.dense --data DATA {command}`\n\n{machine(tomotopy)} tomotopy uses {tomotopy.isa}.\n\n{given.corpus}: {corpus.n_docs:,} documents, "
-        f"{corpus.n_words:,} words, {corpus.n_tokens:,} tokens; α = {ALPHA}, β = {BETA}, one thread, {given.sweeps} "
-        "sweeps in turn after one that is not counted.\n"
+        f"`python -m benchmarks.dense --data DATA {command}`\n\n"
+        f"{machine(tomotopy)} tomotopy uses {tomotopy.isa}.\n\n"
+        f"{given.corpus}: {corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens; "
+        f"α = {ALPHA}, β = {BETA}, one thread, {given.sweeps} sweeps in turn after one that is not counted.\n"
     )
     head = ["K", "tool", "s a sweep, median", "least", "M tokens/s", "time / tomotopy's", "log p(w, z) a token"]
     print(table(head, rows))
