@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +21,8 @@ from topicloom.corpus import formats
 from topicloom.corpus.corpus import Corpus
 
 THEMES = ["river water fish boat", "money loan credit rate", "goal match team cup"]
+COMMANDS = ["demo", "fit", "resume", "transform", "topics", "evaluate", "convert", "info", "warmup"]
+PLAIN = {"COLUMNS": "100", "FORCE_COLOR": None, "PY_COLORS": None, "GITHUB_ACTIONS": None}
 Run = Callable[..., Result]
 
 
@@ -53,7 +57,7 @@ def model(files: Path) -> Path:
 @pytest.fixture
 def run() -> Run:
     def call(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+        return CliRunner(env=PLAIN).invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
 
     return call
 
@@ -96,8 +100,9 @@ def test_help_lists_every_command_and_imports_nothing_heavy() -> None:
         "try: main()\n"
         "except SystemExit: print([m for m in ('numpy', 'numba', 'scipy', 'sklearn') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    for name in ("demo", "fit", "resume", "transform", "topics", "evaluate", "convert", "info", "warmup"):
+    plain = {name: value for name, value in os.environ.items() if name not in PLAIN}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=plain)
+    for name in COMMANDS:
         assert f" {name} " in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -106,13 +111,25 @@ def test_version(run: Run) -> None:
     assert run("--version").stdout == f"topicloom {topicloom.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "command", ["demo", "fit", "resume", "transform", "topics", "evaluate", "convert", "info", "warmup"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
     assert "Usage: " in result.stdout
+
+
+def test_the_page_on_the_command_line_leaves_no_option_out_and_invents_none(run: Run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    explained = set(re.findall(r"--[a-z][a-z-]+", page))
+    existing = {"--version"}
+    for command in COMMANDS:
+        shown = re.sub(r"\x1b\[[\d;]*m", "", run(command, "--help").stdout)  # colours, where they are forced
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown))
+        existing |= options
+        for line in re.findall(rf"^topicloom {command} .*$", page, re.MULTILINE):
+            assert set(re.findall(r"--[a-z][a-z-]+", line)) <= options, line
+    assert existing - explained == {"--version"}
+    assert explained <= existing
 
 
 def test_an_unknown_option_is_an_error_of_usage(run: Run, files: Path) -> None:
