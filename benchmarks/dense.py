@@ -20,7 +20,8 @@ from benchmarks._common import import_seconds, in_turn, machine, rival, table
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.estimates import from_assignments
-from topicloom.inference.kernel import Key, Prior, get_kernel, log_joint, make_prior
+from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
+from topicloom.inference.samplers import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
 
@@ -35,7 +36,7 @@ class Ours:
 
     def sweep(self) -> None:
         self._sweep += 1
-        self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, Key(SEED, 0, self._sweep))
+        self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, Key(SEED, 0, self._sweep), Schedule())
 
     def log_joint(self) -> float:
         return log_joint(self._corpus, self._state, self._prior)

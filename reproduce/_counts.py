@@ -10,7 +10,7 @@ from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.estimates import Estimator, topic_counts
 from topicloom.inference.chain import Chain
-from topicloom.inference.kernel import Key, get_kernel
+from topicloom.inference.kernel import Key, Schedule, get_kernel
 
 SHOWN = 5  # topics of the first document
 
@@ -66,7 +66,7 @@ def timing_row(corpus: Corpus, n_topics: int, warm_up: int, repeats: int, jobs: 
 
     def sweep() -> None:
         key = Key(seed, 0, chain.sweep + 1)
-        chain.state, _ = kernel.sweep(corpus, chain.state, chain.prior, key)
+        chain.state, _ = kernel.sweep(corpus, chain.state, chain.prior, key, Schedule())
         chain.sweep += 1
 
     def estimate(n_jobs: int) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Prior, State, rebuild_counts
+from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
+from topicloom.inference.state import AnyState, State, as_dense, rebuild_counts
 from topicloom.kernels.counts import document_counts
 from topicloom.kernels.soft_counts import add_soft_counts
 
@@ -40,7 +41,7 @@ class Counts:
 
 def topic_counts(
     corpus: Corpus,
-    state: State,
+    state: AnyState,
     prior: Prior,
     estimator: Estimator = "cgs_p",
     *,
@@ -59,15 +60,16 @@ def topic_counts(
         doc = np.empty(shape) if docs else None
         if doc is not None:
             document_counts(corpus.doc_ptr, state.z, doc)
-        return Counts(doc, state.word_topic.astype(np.float64) if words else None)
+        return Counts(doc, as_dense(state).word_topic.astype(np.float64) if words else None)
     doc = np.zeros(shape) if docs else None
     word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
     everything = (0, corpus.n_docs, 0, corpus.n_words)
+    counted = as_dense(state)
 
     def run(task: tuple[tuple[int, int, int, int], FloatArray | None, FloatArray | None]) -> None:
         part, to_doc, to_word = task
         add_soft_counts(
-            *part, corpus.words, corpus.doc_ptr, *state, *prior,
+            *part, corpus.words, corpus.doc_ptr, *counted, *prior,
             _NONE if to_doc is None else to_doc, _NONE if to_word is None else to_word,
         )  # fmt: skip
 

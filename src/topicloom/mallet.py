@@ -26,7 +26,8 @@ from topicloom.corpus._streams import GrowingArray, document_blocks, pointers
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.estimates import from_assignments
-from topicloom.inference.kernel import Prior, State, make_prior, rebuild_counts
+from topicloom.inference.kernel import Prior, make_prior
+from topicloom.inference.state import AnyState, rebuild_counts
 from topicloom.kernels._jit import kernel
 
 PathLike = str | os.PathLike[str]
@@ -43,7 +44,7 @@ class MalletState(NamedTuple):
     """What a state file holds, in the order in which ``topic_counts`` takes it."""
 
     corpus: Corpus
-    state: State
+    state: AnyState
     prior: Prior
 
 
@@ -278,7 +279,7 @@ def _whole(raw: AnyArray, start: int, end: int) -> int:
 # -- writing -------------------------------------------------------------------------------------------------------
 
 
-def write_state(path: PathLike, corpus: Corpus, state: State, prior: Prior) -> None:
+def write_state(path: PathLike, corpus: Corpus, state: AnyState, prior: Prior) -> None:
     """Write assignments as MALLET's ``--output-state`` does; gzipped if the name ends in ``.gz``, as MALLET wants it.
 
     The type index is the word's number in the vocabulary. Blanks in ids become ``_``: MALLET takes a blank for the end
@@ -307,7 +308,7 @@ def _source(corpus: Corpus, d: int) -> str:
     return _BLANK.sub("_", corpus.ids[d] or _NO_SOURCE) if corpus.ids is not None else _NO_SOURCE
 
 
-def _check_writable(corpus: Corpus, state: State, prior: Prior) -> None:
+def _check_writable(corpus: Corpus, state: AnyState, prior: Prior) -> None:
     if corpus.weights is not None:
         raise InputError("a weighted corpus has no whole tokens to write; a state file has one line for each.")
     if len(state.z) != corpus.n_tokens or len(prior.beta) != corpus.n_words:

@@ -25,7 +25,7 @@ from topicloom.corpus.stored import save_corpus
 from topicloom.errors import InputError, StorageError
 from topicloom.estimates import Counts
 from topicloom.inference.chain import Chain, Trace
-from topicloom.inference.kernel import Prior, rebuild_counts
+from topicloom.inference.kernel import Kernel, Prior
 
 if TYPE_CHECKING:
     from topicloom.models.lda import LDA
@@ -54,7 +54,7 @@ def save_chain(folder: Path, chain: Chain) -> None:
     write_arrays(chain_path(folder, chain.index), arrays, info)
 
 
-def load_chain(folder: Path, index: int, corpus: Corpus) -> Chain:
+def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chain:
     """Read a checkpoint; counts are rebuilt from z."""
     path = chain_path(folder, index)
     arrays, info, _ = read_arrays(path)
@@ -65,7 +65,8 @@ def load_chain(folder: Path, index: int, corpus: Corpus) -> Chain:
         )
     trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace())})
     kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"]) if info["kept"] else None
-    return Chain(info["index"], info["sweep"], rebuild_counts(corpus, arrays["z"], prior.n_topics), prior, trace, kept)
+    state = kernel.restore(corpus, arrays["z"], prior.n_topics)
+    return Chain(info["index"], info["sweep"], state, prior, trace, kept)
 
 
 # -- whole directories ---------------------------------------------------------------------------------------------

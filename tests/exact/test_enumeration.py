@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracle
-from topicloom.inference.kernel import Key, get_kernel, kernel_names, rebuild_counts
+from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names
 
 EXACT = [name for name in kernel_names() if get_kernel(name).exact]
 REPLICATES, SWEEPS = 12_000, 2
@@ -14,9 +14,9 @@ def sweeper(name: str, case: oracle.Case, seed: int):
     kernel = get_kernel(name)
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = rebuild_counts(case.corpus, z, case.n_topics)
+        state = kernel.restore(case.corpus, z, case.n_topics)
         for t in range(SWEEPS):
-            state, _ = kernel.sweep(case.corpus, state, case.prior, Key(seed, replicate, t))
+            state, _ = kernel.sweep(case.corpus, state, case.prior, Key(seed, replicate, t), Schedule())
         return state.z
 
     return sweep
@@ -38,9 +38,9 @@ def test_posterior_is_reached_from_a_bad_start(name: str) -> None:
     states, p = oracle.posterior(case)
     observed = np.zeros(len(states))
     for chain in range(3000):
-        state = rebuild_counts(case.corpus, np.zeros(case.corpus.n_tokens, int), case.n_topics)
+        state = kernel.restore(case.corpus, np.zeros(case.corpus.n_tokens, int), case.n_topics)
         for t in range(25):
-            state, _ = kernel.sweep(case.corpus, state, case.prior, Key(13, chain, t))
+            state, _ = kernel.sweep(case.corpus, state, case.prior, Key(13, chain, t), Schedule())
         observed[oracle.state_number(state.z, case.n_topics)] += 1
     assert oracle.chi_square(observed, p) > oracle.FALSE_ALARM
 
@@ -66,7 +66,7 @@ def test_joint_of_words_and_topics_is_invariant(name: str) -> None:
         z = rng.choice(n_topics, size=length, p=theta)
         w = [int(rng.random() < phi[k, 1]) for k in z]
         which = oracle.state_number(np.array(w), n_words)
-        state = rebuild_counts(corpora[which], z, n_topics)
-        state, _ = kernel.sweep(corpora[which], state, prior, Key(22, replicate, 0))
+        state = kernel.restore(corpora[which], z, n_topics)
+        state, _ = kernel.sweep(corpora[which], state, prior, Key(22, replicate, 0), Schedule())
         observed[which * n_topics**length + oracle.state_number(state.z, n_topics)] += 1
     assert oracle.chi_square(observed, exact) > oracle.FALSE_ALARM

@@ -8,7 +8,8 @@ import oracle
 from topicloom.corpus import Corpus
 from topicloom.datasets import synthetic_lda
 from topicloom.inference.hyper import SMALLEST, learn_alpha, learn_beta
-from topicloom.inference.kernel import Prior, State, make_prior, rebuild_counts
+from topicloom.inference.kernel import Prior, make_prior
+from topicloom.inference.state import State, rebuild_counts
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ from topicloom.datasets import synthetic_lda
 from topicloom.errors import InputError
 from topicloom.estimates import topic_counts
 from topicloom.inference.chain import Chain
-from topicloom.inference.kernel import get_kernel, rebuild_counts
+from topicloom.inference.kernel import get_kernel
+from topicloom.inference.state import rebuild_counts
 
 
 @pytest.fixture(scope="module")

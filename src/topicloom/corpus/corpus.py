@@ -127,9 +127,7 @@ class Corpus:
             )
         check_each("vocabulary", vocabulary, str, "a string")
         if len(set(vocabulary)) != len(vocabulary):
-            raise InputError(
-                f"the vocabulary has the word {first_repeat(vocabulary)!r} twice; words must be distinct."
-            )
+            raise InputError(f"the vocabulary has the word {first_repeat(vocabulary)!r} twice; words must be distinct.")
         low, high = (int(words.min()), int(words.max())) if len(words) else (0, 0)
         if low < 0 or high >= len(vocabulary):
             bad = low if low < 0 else high
@@ -342,14 +340,11 @@ def _as_csr(X: Any) -> Any:
         if dense.dtype.kind == "f" and not np.all(np.isfinite(dense)):
             where = np.argwhere(~np.isfinite(dense))[0]
             raise InputError(
-                f"document {where[0]}: the count in column {where[1]} is {dense[tuple(where)]}; "
-                "counts must be finite."
+                f"document {where[0]}: the count in column {where[1]} is {dense[tuple(where)]}; counts must be finite."
             )
         matrix = sp.csr_array(dense)
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        raise InputError(
-            f"the matrix has shape {matrix.shape}; at least one document and one word are needed."
-        )
+        raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
     if matrix.dtype.kind == "b":
         matrix = matrix.astype(np.int64)
     if not matrix.has_canonical_format:

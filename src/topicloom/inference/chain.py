@@ -14,8 +14,9 @@ from types import FrameType
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Counts, Estimator, topic_counts
 from topicloom.inference.hyper import learn_alpha, learn_beta
-from topicloom.inference.kernel import Info, Kernel, Key, Prior, State
+from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.parallel import run_parallel
+from topicloom.inference.state import AnyState
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Chain:
 
     index: int
     sweep: int
-    state: State
+    state: AnyState
     prior: Prior
     trace: Trace = field(default_factory=Trace)
     kept: Counts | None = None  # summed over the samples kept so far
@@ -56,6 +57,7 @@ class Plan:
     learn_every: int = 10
     trace_every: int = 10
     checkpoint_every: int = 50
+    schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
@@ -81,7 +83,7 @@ def start_chain(kernel: Kernel, corpus: Corpus, prior: Prior, seed: int, index: 
 def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan) -> None:
     """One sweep, and what the plan asks for after it."""
     sweep = chain.sweep + 1
-    state, info = kernel.sweep(corpus, chain.state, chain.prior, Key(plan.seed, chain.index, sweep))
+    state, info = kernel.sweep(corpus, chain.state, chain.prior, Key(plan.seed, chain.index, sweep), plan.schedule)
     prior = chain.prior
     if plan.keeps(sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.

@@ -11,8 +11,9 @@ from scipy.special import digamma
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.inference.kernel import Prior, State
-from topicloom.kernels.counts import count_histogram, document_pairs
+from topicloom.inference.kernel import Prior
+from topicloom.inference.state import AnyState, count_histogram
+from topicloom.kernels.counts import document_pairs
 
 SMALLEST = 1e-6  # a topic without a single token would otherwise be driven to exactly 0 and could never come back
 _ROUNDS, _CLOSE = 20, 1e-5
@@ -34,7 +35,7 @@ def document_histogram(corpus: Corpus, z: AnyArray, n_topics: int) -> Histogram:
     return Histogram(distinct % n_topics, distinct // n_topics, times)
 
 
-def learn_alpha(corpus: Corpus, state: State, prior: Prior) -> Prior:
+def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior) -> Prior:
     """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / Σ_d[Ψ(N_d + Σα) − Ψ(Σα)], repeated until it settles."""
     topics = document_histogram(corpus, state.z, prior.n_topics)
     lengths, times = np.unique(corpus.doc_lengths[corpus.doc_lengths > 0], return_counts=True)
@@ -54,11 +55,10 @@ def learn_alpha(corpus: Corpus, state: State, prior: Prior) -> Prior:
     return prior._replace(alpha=alpha[None, :])
 
 
-def learn_beta(state: State, prior: Prior) -> Prior:
+def learn_beta(state: AnyState, prior: Prior) -> Prior:
     """β ← β Σ_kv[Ψ(n_kv + β) − Ψ(β)] / (V Σ_k[Ψ(n_k + Vβ) − Ψ(Vβ)]), repeated until it settles."""
-    by_count = np.zeros(int(state.word_topic.max(initial=0)) + 1, np.int64)
-    count_histogram(state.word_topic, by_count)
-    counts = np.flatnonzero(by_count[1:]) + 1
+    by_count = count_histogram(state)
+    counts = np.flatnonzero(by_count)
     times = by_count[counts]
     if len(counts) == 0:
         return prior

@@ -1,8 +1,8 @@
 """What a sampler is: a way to start, a sweep, its joint probability, and whether it is exact.
 
 Four kinds of data are kept apart. The *Corpus* never changes. The *Prior* is chosen or learned. The *State* is latent
-and is what a checkpoint saves; its counts always equal what ``rebuild_counts`` makes of z. *Scratch* lives inside a
-sweep and is never saved.
+and is what a checkpoint saves; its counts always equal what its kernel's ``restore`` makes of z. *Scratch* lives
+inside a sweep and is never saved.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
-from topicloom.kernels import counts, gibbs_dense
-from topicloom.kernels.rng import stream
+from topicloom.inference.state import AnyState
 
 
 class Prior(NamedTuple):
@@ -37,14 +36,6 @@ class Prior(NamedTuple):
         return int(self.alpha.shape[1])
 
 
-class State(NamedTuple):
-    """Topic of each token, and the counts that follow from it. 2 bytes a token and 4 a word-topic cell."""
-
-    z: AnyArray  # [N] uint16, or int32 beyond 65,536 topics
-    word_topic: Int32Array  # [V, K]
-    topic: Int64Array  # [K]
-
-
 class Key(NamedTuple):
     """Where in a run a sweep stands: with the seed, all its random numbers follow from this."""
 
@@ -53,10 +44,18 @@ class Key(NamedTuple):
     sweep: int
 
 
+class Schedule(NamedTuple):
+    """How a sweep is cut into blocks, which is part of the model, and on how many threads they run, which is not."""
+
+    n_shards: int = 1
+    n_jobs: int = 1
+
+
 class Info(NamedTuple):
     """What a sweep reports."""
 
     changed: int  # tokens whose topic changed
+    work: int  # weights that were computed, the measure of a sweep's cost
 
 
 # What a stream is for; part of its path, so that no two uses share one.
@@ -67,15 +66,17 @@ INIT, SWEEP = 1, 2
 class Kernel:
     """A sampler. ``sweep`` consumes the state it is given (its arrays are reused) and returns the next one.
 
-    ``exact`` says whether the posterior is invariant under ``sweep``; the tests that apply follow from it.
-    ``conditional`` gives one token's weights as ``sweep`` would use them, for those tests.
+    ``restore`` makes a state of assignments from a checkpoint or another program. ``exact`` says whether the posterior
+    is invariant under ``sweep`` with one shard; the tests that apply follow from it. ``conditional`` gives one token's
+    weights as ``sweep`` would use them, for those tests.
     """
 
     name: str
-    init: Callable[[Corpus, Prior, Key], State]
-    sweep: Callable[[Corpus, State, Prior, Key], tuple[State, Info]]
-    log_joint: Callable[[Corpus, State, Prior], float]
-    conditional: Callable[[Corpus, State, Prior, int], FloatArray]
+    init: Callable[[Corpus, Prior, Key], AnyState]
+    restore: Callable[[Corpus, AnyArray, int], AnyState]
+    sweep: Callable[[Corpus, AnyState, Prior, Key, Schedule], tuple[AnyState, Info]]
+    log_joint: Callable[[Corpus, AnyState, Prior], float]
+    conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray]
     exact: bool
 
 
@@ -89,13 +90,20 @@ def register(kernel: Kernel) -> Kernel:
 
 
 def get_kernel(name: str) -> Kernel:
+    _load()
     if name not in _KERNELS:
         raise InputError(f"sampler={name!r} is not known; choose one of {', '.join(map(repr, kernel_names()))}.")
     return _KERNELS[name]
 
 
 def kernel_names() -> list[str]:
+    _load()
     return sorted(_KERNELS)
+
+
+def _load() -> None:
+    """The package's own kernels register themselves when their module is imported."""
+    import topicloom.inference.samplers  # noqa: F401
 
 
 def make_prior(
@@ -122,49 +130,3 @@ def make_prior(
         boost_row=boost_row,
         boost=boost,
     )
-
-
-def topic_dtype(n_topics: int) -> type[np.uint16] | type[np.int32]:
-    """Smallest type of z in use for this many topics."""
-    return np.uint16 if n_topics <= 1 << 16 else np.int32
-
-
-def rebuild_counts(corpus: Corpus, z: AnyArray, n_topics: int) -> State:
-    """The state that assignments imply."""
-    z = np.ascontiguousarray(z, topic_dtype(n_topics))
-    word_topic = np.empty((corpus.n_words, n_topics), np.int32)
-    topic = np.empty(n_topics, np.int64)
-    counts.rebuild(corpus.words, z, word_topic, topic)
-    return State(z, word_topic, topic)
-
-
-def init_from_prior(corpus: Corpus, prior: Prior, key: Key) -> State:
-    """Topics drawn from the prior, seed words toward their topics."""
-    z = np.empty(corpus.n_tokens, topic_dtype(prior.n_topics))
-    counts.draw_from_prior(
-        corpus.words, corpus.doc_ptr, np.cumsum(prior.alpha, axis=1), prior.alpha_row, prior.beta, prior.beta_sum,
-        prior.boost_row, prior.boost, stream(key.seed, INIT, key.chain), z,
-    )  # fmt: skip
-    return rebuild_counts(corpus, z, prior.n_topics)
-
-
-def log_joint(corpus: Corpus, state: State, prior: Prior) -> float:
-    """log p(w, z | α, β), parameters integrated out."""
-    return counts.log_joint(corpus.words, corpus.doc_ptr, *state, *prior)
-
-
-def _dense_sweep(corpus: Corpus, state: State, prior: Prior, key: Key) -> tuple[State, Info]:
-    changed = gibbs_dense.sweep(
-        corpus.words, corpus.doc_ptr, *state, *prior, stream(key.seed, SWEEP, key.chain, key.sweep, 0)
-    )
-    return state, Info(int(changed))
-
-
-def _dense_conditional(corpus: Corpus, state: State, prior: Prior, token: int) -> FloatArray:
-    weight = np.empty(prior.n_topics)
-    doc = int(corpus.token_docs[token])
-    gibbs_dense.conditional(token, doc, corpus.words, corpus.doc_ptr, *state, *prior, weight)
-    return weight
-
-
-register(Kernel("dense", init_from_prior, _dense_sweep, log_joint, _dense_conditional, exact=True))

@@ -1,19 +1,22 @@
-"""The one way kernels are compiled."""
+"""The one way kernels are compiled.
+
+Kernels are called with whole states and priors spread out (``*state, *prior``), which type checkers cannot follow, so
+their types promise the result alone.
+"""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import TypeVar, cast
 
 import numba
 import numpy as np
 
 from topicloom._types import AnyArray
 
-P = ParamSpec("P")
 A = TypeVar("A", bound=AnyArray)
 R = TypeVar("R")
 
 
-def kernel(function: Callable[P, R]) -> Callable[P, R]:
+def kernel(function: Callable[..., R]) -> Callable[..., R]:
     """Compile on first use, without the GIL, kept on disk for the next process.
 
     Where nothing can be written next to the package nor in the user's cache, the kernel is compiled in memory only.
@@ -22,7 +25,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, fastmath=False)
 
 
-def reducing_kernel(function: Callable[P, R]) -> Callable[P, R]:
+def reducing_kernel(function: Callable[..., R]) -> Callable[..., R]:
     """As ``kernel``, for small helpers whose sum or product may be reordered so that it vectorises.
 
     The order is fixed by the compiled code, so one machine gives one answer whatever the number of threads.
@@ -30,10 +33,10 @@ def reducing_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, fastmath={"reassoc", "contract", "nsz"})
 
 
-def _compile(function: Callable[P, R], fastmath: bool | set[str]) -> Callable[P, R]:
-    def compiled(cache: bool) -> Callable[P, R]:
+def _compile(function: Callable[..., R], fastmath: bool | set[str]) -> Callable[..., R]:
+    def compiled(cache: bool) -> Callable[..., R]:
         decorate = numba.njit(nogil=True, fastmath=fastmath, error_model="numpy", cache=cache)
-        return cast(Callable[P, R], decorate(function))
+        return cast(Callable[..., R], decorate(function))
 
     try:
         return compiled(cache=True)

@@ -1,4 +1,4 @@
-"""Counts from assignments, first assignments, and the collapsed joint probability of both."""
+"""First assignments, counts from assignments, and the collapsed joint probability of both."""
 
 from math import lgamma
 
@@ -56,14 +56,11 @@ def draw_from_prior(
 
 
 @kernel
-def log_joint(
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    boost_row: Int32Array, boost: FloatArray,
+def log_joint_documents(
+    doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_row: Int32Array
 ) -> float:  # fmt: skip
-    """log p(w, z | α, β) with θ and φ integrated out (CVB eq. 7). Zero counts contribute nothing and are skipped."""
-    n_topics = topic.shape[0]
-    doc = np.zeros(n_topics, np.int32)
+    """log p(z | α) with θ integrated out (first half of CVB eq. 7)."""
+    doc = np.zeros(alpha.shape[1], np.int32)
     alpha_sum = np.empty(alpha.shape[0], np.float64)
     for r in range(alpha.shape[0]):
         alpha_sum[r] = alpha[r].sum()
@@ -80,16 +77,50 @@ def log_joint(
                 doc[k] = 0
         s = alpha_sum[alpha_row[d]]
         total += lgamma(s) - lgamma(s + (stop - start))
-    for v in range(word_topic.shape[0]):
-        for k in range(n_topics):
-            n = word_topic[v, k]
-            if n > 0:
-                b = beta[v]
-                if boost_row[v] >= 0:
-                    b += boost[boost_row[v], k]
-                total += lgamma(n + b) - lgamma(b)
-    for k in range(n_topics):
+    return total
+
+
+@kernel
+def _log_rise(n: int, v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatArray) -> float:
+    """log Γ(n + β_kv)/Γ(β_kv)."""
+    b = beta[v]
+    if boost_row[v] >= 0:
+        b += boost[boost_row[v], k]
+    return lgamma(n + b) - lgamma(b)
+
+
+@kernel
+def _log_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
+    total = 0.0
+    for k in range(topic.shape[0]):
         total += lgamma(beta_sum[k]) - lgamma(beta_sum[k] + topic[k])
+    return total
+
+
+@kernel
+def log_joint_words(
+    word_topic: Int32Array, topic: Int64Array, beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array,
+    boost: FloatArray,
+) -> float:  # fmt: skip
+    """log p(w | z, β) with φ integrated out (second half of CVB eq. 7), from a dense matrix of counts."""
+    total = _log_totals(topic, beta_sum)
+    for v in range(word_topic.shape[0]):
+        for k in range(word_topic.shape[1]):
+            if word_topic[v, k] > 0:
+                total += _log_rise(word_topic[v, k], v, k, beta, boost_row, boost)
+    return total
+
+
+@kernel
+def log_joint_lists(
+    list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array, beta: FloatArray,
+    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
+) -> float:  # fmt: skip
+    """The same from lists of topics and counts."""
+    total = _log_totals(topic, beta_sum)
+    for v in range(list_size.shape[0]):
+        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+            total += _log_rise(entries[j] >> 32, v, entries[j] & 0xFFFFFFFF, beta, boost_row, boost)
     return total
 
 
@@ -116,3 +147,11 @@ def count_histogram(counts: Int32Array, out: Int64Array) -> None:
     for v in range(counts.shape[0]):
         for k in range(counts.shape[1]):
             out[counts[v, k]] += 1
+
+
+@kernel
+def list_histogram(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, out: Int64Array) -> None:
+    """How often each count occurs in the lists."""
+    for v in range(list_size.shape[0]):
+        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+            out[entries[j] >> 32] += 1

@@ -96,24 +96,31 @@ def enter_document(
 
 
 @kernel
-def sweep(
+def sweep_block(
+    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    boost_row: Int32Array, boost: FloatArray, stream: UInt64Array,
-) -> int:  # fmt: skip
-    """Draw every token's topic once, in stream order; returns how many changed."""
+    boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, work: Int64Array,
+) -> None:  # fmt: skip
+    """Draw the topic of every token of the given documents whose word is in the given range.
+
+    ``work`` returns how many tokens changed and how many weights were computed.
+    """
     n_topics = topic.shape[0]
     weight = np.empty(n_topics, np.float64)
     coef = np.empty(n_topics, np.float64)
     doc = np.empty(n_topics, np.int32)
-    changed = 0
-    for d in range(doc_ptr.shape[0] - 1):
+    changed, drawn = 0, 0
+    for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
-        enter_document(z, doc_ptr[d], doc_ptr[d + 1], a, topic, beta_sum, doc, coef)
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
+        for i in range(begin, end):
             v = words[i]
-            old = np.int64(z[i])
+            if v < word_start or v >= word_stop:
+                continue
             row = word_topic[v]
+            old = np.int64(z[i])
             row[old] -= 1
             topic[old] -= 1
             doc[old] -= 1
@@ -127,10 +134,12 @@ def sweep(
             topic[new] += 1
             doc[new] += 1
             coef[new] = (doc[new] + a[new]) / (topic[new] + beta_sum[new])
+            drawn += 1
             if new != old:
                 z[i] = new
                 changed += 1
-    return changed
+    work[0] = changed
+    work[1] = drawn * n_topics
 
 
 @kernel

@@ -20,6 +20,7 @@ from topicloom.evaluation.predictive import completion_perplexity
 from topicloom.explore import frames
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.foldin import fold_in
+from topicloom.inference.kernel import get_kernel
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.models import _inputs
 
@@ -35,6 +36,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     predict_samples: int
     predict_chains: int
     n_jobs: int | None
+    sampler: str
 
     alpha_: FloatArray
     beta_: FloatArray
@@ -137,7 +139,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self, "seed_")
         if self._chains is None:
             corpus = self.corpus_
-            self._chains = [storage.load_chain(self._stored_in(), index, corpus) for index in range(len(self.traces_))]
+            self._chains = [
+                storage.load_chain(self._stored_in(), index, corpus, get_kernel(self.sampler))
+                for index in range(len(self.traces_))
+            ]
         return self._chains
 
     @property

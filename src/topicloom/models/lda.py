@@ -136,7 +136,7 @@ class LDA(StoredModel):
         """Check every parameter; what is left to check depends on the data."""
         _inputs.check_whole("n_components", self.n_components, 1)
         _inputs.check_choice("inference", self.inference, ("gibbs",))
-        _inputs.check_choice("sampler", self.sampler, ("auto", *kernel_names()))
+        _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
         for name, least in (
             ("max_iter", 1), ("lag", 1), ("n_chains", 1), ("trace_every", 1), ("checkpoint_every", 1),
@@ -178,7 +178,7 @@ class LDA(StoredModel):
         return make_prior(alpha, beta, corpus.n_docs, boosts)
 
     def _kernel(self) -> Kernel:
-        return get_kernel("dense" if self.sampler == "auto" else self.sampler)
+        return get_kernel(self.sampler)
 
     def _run(
         self,
@@ -222,7 +222,7 @@ class LDA(StoredModel):
         corpus = load_corpus(folder / storage.CORPUS)
         kernel = model._kernel()
         chains = [
-            storage.load_chain(folder, index, corpus)
+            storage.load_chain(folder, index, corpus, kernel)
             if storage.chain_path(folder, index).exists()
             else start_chain(kernel, corpus, model._prior(corpus), plan.seed, index)
             for index in range(model.n_chains)

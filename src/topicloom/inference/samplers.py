@@ -1,0 +1,175 @@
+"""The registered samplers: how each starts, sweeps, and is cut into blocks for threads."""
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.state import (
+    AnyState,
+    SparseState,
+    State,
+    as_dense,
+    rebuild_counts,
+    rebuild_lists,
+    topic_dtype,
+)
+from topicloom.kernels import counts, gibbs_dense, gibbs_sparse
+from topicloom.kernels.rng import stream
+
+# One block of a sweep: (documents from, to, words from, to), state with its own totals, prior, stream. Returns how
+# many tokens changed and how many weights were computed.
+Range = tuple[int, int]
+Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
+
+
+def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+    work = np.zeros(2, np.int64)
+    counted = cast(State, state)
+    gibbs_dense.sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *counted, *prior, rng, work)
+    return work
+
+
+def _sparse_block(
+    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray
+) -> Int64Array:
+    work = np.zeros(2, np.int64)
+    lists = cast(SparseState, state)
+    gibbs_sparse.sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *lists, *prior, rng, work)
+    return work
+
+
+def _sweep_blocks(
+    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule
+) -> tuple[AnyState, Info]:
+    """One sweep, as n rounds of n blocks that touch disjoint documents and disjoint words.
+
+    In round r shard s has its own documents and the words of part s + r. So all counts but the topic totals are
+    owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
+    one shard this is the plain sweep.
+    """
+    n = schedule.n_shards
+    docs = cut(corpus.doc_lengths, n)
+    words = cut(np.bincount(corpus.words, minlength=corpus.n_words), n) if n > 1 else [(0, corpus.n_words)]
+    n = max(len(docs), len(words))
+    work = np.zeros(2, np.int64)
+    for r in range(n):
+        tasks = [
+            (state if n == 1 else state._replace(topic=state.topic.copy()), s, docs[s], words[(s + r) % n])
+            for s in range(len(docs))
+            if (s + r) % n < len(words)
+        ]
+
+        def run(
+            number: int, r: int = r, tasks: list[tuple[int, Range, Range]] = tasks, own: list[AnyState] = own
+        ) -> Int64Array:
+            s, docs_of, words_of = tasks[number]
+            rng = stream(key.seed, SWEEP, key.chain, key.sweep, r, s)
+            return block(corpus, docs_of, words_of, own[number], prior, rng)
+
+        work += np.sum(run_parallel(run, range(len(tasks)), schedule.n_jobs), axis=0)
+        if n > 1:
+            state.topic[:] += np.sum([own.topic - state.topic for own, *_ in tasks], axis=0)
+    return state, Info(int(work[0]), int(work[1]))
+
+
+def _first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
+    """Topics drawn from the prior, seed words toward their topics."""
+    z = np.empty(corpus.n_tokens, topic_dtype(prior.n_topics))
+    counts.draw_from_prior(
+        corpus.words, corpus.doc_ptr, np.cumsum(prior.alpha, axis=1), prior.alpha_row, prior.beta, prior.beta_sum,
+        prior.boost_row, prior.boost, stream(key.seed, INIT, key.chain), z,
+    )  # fmt: skip
+    return z
+
+
+# -- dense -----------------------------------------------------------------------------------------------------------
+
+
+def _dense_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+    return rebuild_counts(corpus, _first_topics(corpus, prior, key), prior.n_topics)
+
+
+def _dense_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+    return _sweep_blocks(_dense_block, corpus, state, prior, key, schedule)
+
+
+def _dense_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+    weight = np.empty(prior.n_topics)
+    doc = int(corpus.token_docs[token])
+    gibbs_dense.conditional(token, doc, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, weight)
+    return weight
+
+
+# -- sparse ----------------------------------------------------------------------------------------------------------
+
+
+def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+    return rebuild_lists(corpus, _first_topics(corpus, prior, key), prior.n_topics)
+
+
+def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+    state, info = _sweep_blocks(_sparse_block, corpus, state, prior, key, schedule)
+    return _sorted(state), info
+
+
+def _sorted(state: AnyState) -> SparseState:
+    """Lists in an order that follows from the counts, so that a state rebuilt from z goes on as this one does."""
+    state = cast(SparseState, state)
+    gibbs_sparse.sort_lists(state.list_ptr, state.list_size, state.entries)
+    return state
+
+
+def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+    weight = np.empty(prior.n_topics)
+    doc = int(corpus.token_docs[token])
+    gibbs_sparse.conditional(token, doc, corpus.words, corpus.doc_ptr, *cast(SparseState, state), *prior, weight)
+    return weight
+
+
+# -- auto ------------------------------------------------------------------------------------------------------------
+
+
+def mean_list(corpus: Corpus, state: SparseState) -> float:
+    """Number of topics in the list of a token's word, on average over tokens."""
+    tokens = np.bincount(corpus.words, minlength=corpus.n_words)
+    return float(tokens @ state.list_size / max(corpus.n_tokens, 1))
+
+
+def prefers_dense(n_topics: int, list_length: float) -> bool:
+    """Whether looking at all topics is quicker than at the word's list.
+
+    A list entry costs about as much as eight topics of the dense loop, which reads memory in order and works on
+    several topics at a time; what is left of a token's cost is about the same for both.
+    """
+    return n_topics < 8 * list_length
+
+
+def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+    sparse = cast(SparseState, state)
+    if not prefers_dense(prior.n_topics, mean_list(corpus, sparse)):
+        return _sparse_sweep(corpus, sparse, prior, key, schedule)
+    dense, info = _dense_sweep(corpus, as_dense(sparse), prior, key, schedule)
+    gibbs_sparse.gather(cast(State, dense).word_topic, sparse.list_ptr, sparse.list_size, sparse.entries)
+    return sparse, info
+
+
+# -- the joint -------------------------------------------------------------------------------------------------------
+
+
+def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
+    """log p(w, z | α, β), parameters integrated out."""
+    documents = counts.log_joint_documents(corpus.doc_ptr, state.z, prior.alpha, prior.alpha_row)
+    of_words = (prior.beta, prior.beta_sum, prior.boost_row, prior.boost)
+    if isinstance(state, State):
+        return documents + counts.log_joint_words(*state[1:], *of_words)
+    return documents + counts.log_joint_lists(*state[1:], *of_words)
+
+
+register(Kernel("dense", _dense_init, rebuild_counts, _dense_sweep, log_joint, _dense_conditional, exact=True))
+register(Kernel("sparse", _sparse_init, rebuild_lists, _sparse_sweep, log_joint, _sparse_conditional, exact=True))
+register(Kernel("auto", _sparse_init, rebuild_lists, _auto_sweep, log_joint, _sparse_conditional, exact=True))

@@ -1,0 +1,80 @@
+"""What is latent: the topic of each token, and the counts that follow from it in the form that a kernel likes best.
+
+Only z is ever saved; every other array is rebuilt from it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.kernels import counts, gibbs_sparse
+
+
+class State(NamedTuple):
+    """Counts as a dense matrix: 4 bytes a word-topic cell."""
+
+    z: AnyArray  # [N] uint16, or int32 beyond 65,536 topics
+    word_topic: Int32Array  # [V, K]
+    topic: Int64Array  # [K]
+
+
+class SparseState(NamedTuple):
+    """Counts as a list of (topic, count) for each word: 8 bytes an entry, room for min(tokens, K) entries a word."""
+
+    z: AnyArray
+    list_ptr: Int64Array  # [V + 1] where each word's list starts
+    list_size: Int32Array  # [V] entries in use
+    entries: Int64Array  # count · 2³² + topic
+    topic: Int64Array
+
+
+AnyState = State | SparseState
+
+
+def topic_dtype(n_topics: int) -> type[np.uint16] | type[np.int32]:
+    """Smallest type of z in use for this many topics."""
+    return np.uint16 if n_topics <= 1 << 16 else np.int32
+
+
+def rebuild_counts(corpus: Corpus, z: AnyArray, n_topics: int) -> State:
+    """The state that assignments imply, as a dense matrix."""
+    z = np.ascontiguousarray(z, topic_dtype(n_topics))
+    state = State(z, np.empty((corpus.n_words, n_topics), np.int32), np.empty(n_topics, np.int64))
+    counts.rebuild(corpus.words, *state)
+    return state
+
+
+def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
+    """The state that assignments imply, as lists."""
+    z = np.ascontiguousarray(z, topic_dtype(n_topics))
+    room = np.minimum(np.bincount(corpus.words, minlength=corpus.n_words), n_topics)
+    list_ptr = np.concatenate(([0], np.cumsum(room, dtype=np.int64)))
+    sizes, entries = np.empty(corpus.n_words, np.int32), np.empty(list_ptr[-1], np.int64)
+    state = SparseState(z, list_ptr, sizes, entries, np.empty(n_topics, np.int64))
+    gibbs_sparse.rebuild_lists(corpus.words, *state)
+    return state
+
+
+def as_dense(state: AnyState) -> State:
+    """The same counts as a dense matrix."""
+    if isinstance(state, State):
+        return state
+    word_topic = np.empty((len(state.list_size), len(state.topic)), np.int32)
+    gibbs_sparse.spread(state.list_ptr, state.list_size, state.entries, word_topic)
+    return State(state.z, word_topic, state.topic)
+
+
+def count_histogram(state: AnyState) -> Int64Array:
+    """How often each value n_kv > 0 occurs, indexed by the value."""
+    if isinstance(state, State):
+        largest = int(state.word_topic.max(initial=0))
+        out = np.zeros(largest + 1, np.int64)
+        counts.count_histogram(state.word_topic, out)
+    else:
+        first = state.entries[state.list_ptr[:-1][state.list_size > 0]] >> 32  # the lists are sorted when a sweep ends
+        out = np.zeros(int(first.max(initial=0)) + 1, np.int64)
+        counts.list_histogram(state.list_ptr, state.list_size, state.entries, out)
+    out[0] = 0
+    return out

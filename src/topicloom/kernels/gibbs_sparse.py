@@ -1,0 +1,287 @@
+"""Collapsed Gibbs sampling whose cost follows the number of topics in which a word occurs (exact).
+
+The weight of topic k for a token of word v (CGS_p eq. 1) is split as
+
+    n_kv · c_k  +  β_v · c_k        with  c_k = (n_dk + α_k) / (n_k + Σβ),
+
+the token itself taken out of all counts. The first part is non-zero only for the topics in the word's list; the
+second is β_v times a sum that is kept up to date as tokens move, and is rarely drawn from. A word's list holds its
+topics and their counts side by side, the larger counts first, so that searches end early.
+"""
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels.rng import uniform
+
+_BLOCK = 16
+_SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
+_ONE = 1 << _SHIFT
+_TOPIC = _ONE - 1
+_REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
+
+
+@reducing_kernel
+def _sum(values: FloatArray) -> float:
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += values[k]
+    return total
+
+
+@reducing_kernel
+def _sum_block(values: FloatArray, start: int) -> float:
+    total = 0.0
+    for k in range(start, start + _BLOCK):
+        total += values[k]
+    return total
+
+
+@reducing_kernel
+def _weigh_boost(boost: FloatArray, coef: FloatArray) -> float:
+    total = 0.0
+    for k in range(coef.shape[0]):
+        total += boost[k] * coef[k]
+    return total
+
+
+@kernel
+def _search_all(coef: FloatArray, u: float) -> int:
+    """The topic in whose stretch of the running sum of ``coef`` u falls."""
+    last = coef.shape[0] - 1
+    k = 0
+    while k + _BLOCK <= last:
+        s = _sum_block(coef, k)
+        if u < s:
+            break
+        u -= s
+        k += _BLOCK
+    while k < last and u >= coef[k]:
+        u -= coef[k]
+        k += 1
+    return k
+
+
+@kernel
+def _search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
+    found = 0
+    for k in range(coef.shape[0]):
+        if boost[k] > 0.0:
+            found = k
+            u -= boost[k] * coef[k]
+            if u < 0.0:
+                break
+    return found
+
+
+@kernel
+def _decrease(entries: Int64Array, start: int, size: int, j: int) -> int:
+    """Take one token out of entry j of a word's list; returns the list's new length."""
+    e = entries[j] - _ONE
+    end = start + size - 1
+    if e < _ONE:  # none left
+        entries[j] = entries[end]
+        return size - 1
+    while j < end and e < entries[j + 1]:  # larger counts first
+        entries[j] = entries[j + 1]
+        j += 1
+    entries[j] = e
+    return size
+
+
+@kernel
+def _increase(entries: Int64Array, start: int, size: int, new: int) -> int:
+    """Put one token of topic ``new`` into a word's list; returns the list's new length."""
+    j = start
+    end = start + size
+    while j < end and entries[j] & _TOPIC != new:
+        j += 1
+    e = _ONE + new
+    if j < end:
+        e = entries[j] + _ONE
+    else:
+        size += 1
+    while j > start and entries[j - 1] < e:
+        entries[j] = entries[j - 1]
+        j -= 1
+    entries[j] = e
+    return size
+
+
+@kernel
+def sweep_block(
+    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
+    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
+    entries: Int64Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, work: Int64Array,
+) -> None:  # fmt: skip
+    """Draw the topic of every token of the given documents whose word is in the given range.
+
+    ``work`` returns how many tokens changed and how many list entries were weighed.
+    """
+    n_topics = topic.shape[0]
+    weight = np.empty(n_topics, np.float64)
+    inverse = np.empty(n_topics, np.float64)
+    coef = np.empty(n_topics, np.float64)  # (n_dk + α_k) / (n_k + Σβ) of the current document
+    doc = np.zeros(n_topics, np.int32)
+    for k in range(n_topics):
+        inverse[k] = 1.0 / (topic[k] + beta_sum[k])
+    row, total_coef = -1, 0.0
+    changed, weighed = 0, 0
+    for d in range(doc_start, doc_stop):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        if alpha_row[d] != row or d % _REFRESH == 0:
+            row = alpha_row[d]
+            for k in range(n_topics):
+                coef[k] = alpha[row, k] * inverse[k]
+            total_coef = _sum(coef)
+        a = alpha[row]
+        for i in range(begin, end):
+            doc[z[i]] += 1
+        for i in range(begin, end):
+            k = z[i]
+            c = (doc[k] + a[k]) * inverse[k]
+            total_coef += c - coef[k]  # nothing, when the topic was seen before
+            coef[k] = c
+        for i in range(begin, end):
+            v = words[i]
+            if v < word_start or v >= word_stop:
+                continue
+            start = list_ptr[v]
+            size = list_size[v]
+            stop = start + size
+            # The token is taken out of the counts, but left in the word's list until it is known to leave its topic.
+            old = np.int64(z[i])
+            own = start
+            old_inverse, old_coef, old_total = inverse[old], coef[old], total_coef
+            inverse[old] = 1.0 / (topic[old] - 1 + beta_sum[old])
+            coef[old] = (doc[old] - 1 + a[old]) * inverse[old]
+            total_coef += coef[old] - old_coef
+            total = 0.0
+            for j in range(start, stop):
+                e = entries[j]
+                k = e & _TOPIC
+                w = (e >> _SHIFT) * coef[k]
+                if k == old:
+                    own = j
+                    w -= coef[k]
+                weight[j - start] = w
+                total += w
+            weighed += size
+            smooth = beta[v] * total_coef
+            seeded = 0.0
+            if boost_row[v] >= 0:
+                seeded = _weigh_boost(boost[boost_row[v]], coef)
+            u = uniform(stream) * (total + smooth + seeded)
+            if u < total:
+                j = 0
+                while j < size - 1 and u >= weight[j]:
+                    u -= weight[j]
+                    j += 1
+                new = entries[start + j] & _TOPIC
+            elif u < total + smooth or seeded == 0.0:
+                new = _search_all(coef, (u - total) / beta[v])
+            else:
+                new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+            if new == old:
+                inverse[old], coef[old], total_coef = old_inverse, old_coef, old_total
+                continue
+            size = _decrease(entries, start, size, own)
+            topic[old] -= 1
+            doc[old] -= 1
+            list_size[v] = _increase(entries, start, size, new)
+            topic[new] += 1
+            doc[new] += 1
+            inverse[new] = 1.0 / (topic[new] + beta_sum[new])
+            c = (doc[new] + a[new]) * inverse[new]
+            total_coef += c - coef[new]
+            coef[new] = c
+            z[i] = new
+            changed += 1
+        for i in range(begin, end):  # leave the document: back to the prior's share
+            k = z[i]
+            if doc[k] > 0:
+                doc[k] = 0
+                c = a[k] * inverse[k]
+                total_coef += c - coef[k]
+                coef[k] = c
+    work[0] = changed
+    work[1] = weighed
+
+
+@kernel
+def conditional(
+    token: int, d: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array,
+    list_size: Int32Array, entries: Int64Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array,
+    beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, weight: FloatArray,
+) -> None:  # fmt: skip
+    """The weights from which ``sweep_block`` would draw this token's topic, its parts put together."""
+    a = alpha[alpha_row[d]]
+    v, old = words[token], z[token]
+    coef = np.empty(topic.shape[0], np.float64)
+    coef[:] = a
+    for i in range(doc_ptr[d], doc_ptr[d + 1]):
+        coef[z[i]] += 1.0
+    coef[old] -= 1.0
+    for k in range(topic.shape[0]):
+        coef[k] *= 1.0 / (topic[k] - (1 if k == old else 0) + beta_sum[k])
+        weight[k] = beta[v] * coef[k]
+        if boost_row[v] >= 0:
+            weight[k] += boost[boost_row[v], k] * coef[k]
+    for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+        k = entries[j] & _TOPIC
+        weight[k] += (entries[j] >> _SHIFT) * coef[k]
+        if k == old:
+            weight[k] -= coef[k]
+
+
+@kernel
+def sort_lists(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
+    """Put every list in falling order, which depends on the counts alone and not on how they came about."""
+    for v in range(list_size.shape[0]):
+        start = list_ptr[v]
+        for j in range(start + 1, start + list_size[v]):
+            e = entries[j]
+            i = j
+            while i > start and entries[i - 1] < e:
+                entries[i] = entries[i - 1]
+                i -= 1
+            entries[i] = e
+
+
+@kernel
+def rebuild_lists(
+    words: Int32Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array
+) -> None:  # fmt: skip
+    """Fill the lists and totals that the assignments imply."""
+    list_size[:] = 0
+    topic[:] = 0
+    for i in range(words.shape[0]):
+        v = words[i]
+        list_size[v] = _increase(entries, list_ptr[v], list_size[v], z[i])
+        topic[z[i]] += 1
+    sort_lists(list_ptr, list_size, entries)
+
+
+@kernel
+def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, word_topic: Int32Array) -> None:
+    """Fill the dense matrix of counts."""
+    word_topic[:] = 0
+    for v in range(list_size.shape[0]):
+        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+            word_topic[v, entries[j] & _TOPIC] = entries[j] >> _SHIFT
+
+
+@kernel
+def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
+    """Fill the lists from the dense matrix of counts."""
+    for v in range(word_topic.shape[0]):
+        j = list_ptr[v]
+        for k in range(word_topic.shape[1]):
+            if word_topic[v, k] > 0:
+                entries[j] = (np.int64(word_topic[v, k]) << _SHIFT) + k
+                j += 1
+        list_size[v] = j - list_ptr[v]
+    sort_lists(list_ptr, list_size, entries)
