@@ -64,14 +64,12 @@ def _sweep_blocks(
             if (s + r) % n < len(words)
         ]
 
-        def run(
-            number: int, r: int = r, tasks: list[tuple[int, Range, Range]] = tasks, own: list[AnyState] = own
-        ) -> Int64Array:
-            s, docs_of, words_of = tasks[number]
+        def run(task: tuple[AnyState, int, Range, Range], r: int = r) -> Int64Array:
+            own_state, s, own_docs, own_words = task
             rng = stream(key.seed, SWEEP, key.chain, key.sweep, r, s)
-            return block(corpus, docs_of, words_of, own[number], prior, rng)
+            return block(corpus, own_docs, own_words, own_state, prior, rng)
 
-        work += np.sum(run_parallel(run, range(len(tasks)), schedule.n_jobs), axis=0)
+        work += np.sum(run_parallel(run, tasks, schedule.n_jobs), axis=0)
         if n > 1:
             state.topic[:] += np.sum([own.topic - state.topic for own, *_ in tasks], axis=0)
     return state, Info(int(work[0]), int(work[1]))
