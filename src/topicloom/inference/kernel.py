@@ -45,10 +45,11 @@ class Key(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """How a sweep is cut into blocks, which is part of the model, and on how many threads they run, which is not."""
+    """How a sweep is made: all of it is part of the model, but for the number of threads, which changes nothing."""
 
     n_shards: int = 1
     n_jobs: int = 1
+    n_mh: int = 2  # steps a token, of samplers that propose and accept
 
 
 class Info(NamedTuple):

@@ -15,7 +15,7 @@ from topicloom.corpus.stored import load_corpus
 from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
-from topicloom.inference.kernel import Kernel, Prior, get_kernel, kernel_names, make_prior
+from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kernel_names, make_prior
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.models import _inputs
 from topicloom.models.stored import StoredModel
@@ -42,6 +42,9 @@ class LDA(StoredModel):
         ``burn_in``, ``burn_in + lag``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
     n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
+    n_shards : parts into which documents and words are cut so that threads can share a sweep. One part is the exact
+        sampler, on one thread; more are an approximation in the topic totals alone, and let ``n_jobs`` threads work.
+    n_mh : steps a token of the sampler "mh".
     learn_priors : None learns the priors that were left as None, True learns both, False none. α becomes asymmetric, β
         stays symmetric.
     seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
@@ -76,6 +79,8 @@ class LDA(StoredModel):
         burn_in: int | None = None,
         lag: int = 10,
         n_chains: int = 1,
+        n_shards: int = 1,
+        n_mh: int = 2,
         learn_priors: bool | None = None,
         seed_words: _inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
@@ -100,6 +105,8 @@ class LDA(StoredModel):
         self.burn_in = burn_in
         self.lag = lag
         self.n_chains = n_chains
+        self.n_shards = n_shards
+        self.n_mh = n_mh
         self.learn_priors = learn_priors
         self.seed_words = seed_words
         self.seed_weight = seed_weight
@@ -139,7 +146,7 @@ class LDA(StoredModel):
         _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
         for name, least in (
-            ("max_iter", 1), ("lag", 1), ("n_chains", 1), ("trace_every", 1), ("checkpoint_every", 1),
+            ("max_iter", 1), ("lag", 1), ("n_chains", 1), ("n_shards", 1), ("n_mh", 1), ("trace_every", 1), ("checkpoint_every", 1),
             ("predict_burn_in", 0), ("predict_lag", 1), ("predict_samples", 1), ("predict_chains", 1),
         ):  # fmt: skip
             _inputs.check_whole(name, getattr(self, name), least)
@@ -168,6 +175,7 @@ class LDA(StoredModel):
             and (self.topic_word_prior is None if self.learn_priors is None else self.learn_priors),
             trace_every=self.trace_every,
             checkpoint_every=self.checkpoint_every,
+            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self.n_mh),
         )
 
     def _prior(self, corpus: Corpus) -> Prior:
@@ -189,7 +197,8 @@ class LDA(StoredModel):
         callbacks: Sequence[Callback] = (),
         checkpoint: Callable[[Chain], None] | None = None,
     ) -> None:
-        n_jobs = resolve_jobs(self.n_jobs)
+        # Threads go to whole chains, or to the shards of one chain after the other.
+        n_jobs = resolve_jobs(self.n_jobs) if self.n_shards == 1 else 1
         started = time.perf_counter()
         with progress(self.verbose > 0, corpus, chains, plan) as watch:
             interrupted = run_chains(
