@@ -68,7 +68,6 @@ DENSE = {
     ],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
     "seed words forgotten": [("if boost_row[v] < 0:", "if True:")],
-    "search stops one topic late": [("while k < last and u >= weight[k]:", "while k < last and u >= 0:")],
 }
 
 

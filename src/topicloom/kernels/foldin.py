@@ -9,6 +9,7 @@ import numpy as np
 from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel, reducing_kernel
 from topicloom.kernels.rng import combine, fill_stream, uniform
+from topicloom.kernels.search import search
 
 
 @reducing_kernel
@@ -19,30 +20,6 @@ def _weigh(phi: FloatArray, mix: FloatArray, weight: FloatArray) -> float:
         weight[k] = w
         total += w
     return total
-
-
-@reducing_kernel
-def _sum_block(weight: FloatArray, start: int) -> float:
-    total = 0.0
-    for k in range(start, start + 16):
-        total += weight[k]
-    return total
-
-
-@kernel
-def _search(weight: FloatArray, u: float) -> int:
-    last = weight.shape[0] - 1
-    k = 0
-    while k + 16 <= last:
-        s = _sum_block(weight, k)
-        if u < s:
-            break
-        u -= s
-        k += 16
-    while k < last and u >= weight[k]:
-        u -= weight[k]
-        k += 1
-    return k
 
 
 @kernel
@@ -65,7 +42,7 @@ def _sweep_document(
             doc[old] -= 1
             mix[old] = doc[old] + alpha[old]
         total = _weigh(phi[words[i]], mix, weight)
-        k = _search(weight, uniform(stream) * total)
+        k = search(weight, uniform(stream) * total)
         z[i] = k
         doc[k] += 1
         mix[k] = doc[k] + alpha[k]

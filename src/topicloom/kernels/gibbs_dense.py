@@ -14,8 +14,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel, reducing_kernel
 from topicloom.kernels.rng import uniform
-
-_WIDE, _NARROW = 128, 16
+from topicloom.kernels.search import search
 
 
 @reducing_kernel
@@ -38,48 +37,6 @@ def weigh_boosted(row: Int32Array, beta: float, boost: FloatArray, coef: FloatAr
         weight[k] = w
         total += w
     return total
-
-
-@reducing_kernel
-def _sum_wide(weight: FloatArray, start: int) -> float:
-    total = 0.0
-    for k in range(start, start + _WIDE):
-        total += weight[k]
-    return total
-
-
-@reducing_kernel
-def _sum_narrow(weight: FloatArray, start: int) -> float:
-    total = 0.0
-    for k in range(start, start + _NARROW):
-        total += weight[k]
-    return total
-
-
-@kernel
-def search(weight: FloatArray, u: float) -> int:
-    """The topic in whose stretch of the cumulative weights u falls, by skipping over blocks.
-
-    Subtracting one weight after the other is a chain of dependent additions; block sums vectorise.
-    """
-    last = weight.shape[0] - 1
-    k = 0
-    while k + _WIDE <= last:
-        s = _sum_wide(weight, k)
-        if u < s:
-            break
-        u -= s
-        k += _WIDE
-    while k + _NARROW <= last:
-        s = _sum_narrow(weight, k)
-        if u < s:
-            break
-        u -= s
-        k += _NARROW
-    while k < last and u >= weight[k]:
-        u -= weight[k]
-        k += 1
-    return k
 
 
 @kernel

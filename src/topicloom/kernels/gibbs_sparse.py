@@ -14,8 +14,8 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel, reducing_kernel
 from topicloom.kernels.rng import uniform
+from topicloom.kernels.search import search
 
-_BLOCK = 16
 _SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 _ONE = 1 << _SHIFT
 _TOPIC = _ONE - 1
@@ -31,36 +31,11 @@ def _sum(values: FloatArray) -> float:
 
 
 @reducing_kernel
-def _sum_block(values: FloatArray, start: int) -> float:
-    total = 0.0
-    for k in range(start, start + _BLOCK):
-        total += values[k]
-    return total
-
-
-@reducing_kernel
 def _weigh_boost(boost: FloatArray, coef: FloatArray) -> float:
     total = 0.0
     for k in range(coef.shape[0]):
         total += boost[k] * coef[k]
     return total
-
-
-@kernel
-def _search_all(coef: FloatArray, u: float) -> int:
-    """The topic in whose stretch of the running sum of ``coef`` u falls."""
-    last = coef.shape[0] - 1
-    k = 0
-    while k + _BLOCK <= last:
-        s = _sum_block(coef, k)
-        if u < s:
-            break
-        u -= s
-        k += _BLOCK
-    while k < last and u >= coef[k]:
-        u -= coef[k]
-        k += 1
-    return k
 
 
 @kernel
@@ -182,7 +157,7 @@ def sweep_block(
                     j += 1
                 new = entries[start + j] & _TOPIC
             elif u < total + smooth or seeded == 0.0:
-                new = _search_all(coef, (u - total) / beta[v])
+                new = search(coef, (u - total) / beta[v])
             else:
                 new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
             if new == old:

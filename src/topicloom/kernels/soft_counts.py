@@ -7,27 +7,8 @@ current topic (which is what gets excluded), so it is computed once for each dis
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
-
-
-@reducing_kernel
-def _weigh(row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray) -> float:
-    total = 0.0
-    for k in range(coef.shape[0]):
-        w = (row[k] + beta) * coef[k]
-        weight[k] = w
-        total += w
-    return total
-
-
-@reducing_kernel
-def _weigh_boosted(row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray) -> float:
-    total = 0.0
-    for k in range(coef.shape[0]):
-        w = (row[k] + (beta + boost[k])) * coef[k]
-        weight[k] = w
-        total += w
-    return total
+from topicloom.kernels._jit import kernel
+from topicloom.kernels.gibbs_dense import weigh, weigh_boosted
 
 
 @kernel
@@ -83,9 +64,9 @@ def add_soft_counts(
             coef[own] = 0.0
             b = beta[v]
             if boost_row[v] < 0:
-                total = _weigh(word_topic[v], b, coef, weight)
+                total = weigh(word_topic[v], b, coef, weight)
             else:
-                total = _weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight)
+                total = weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight)
                 b += boost[boost_row[v], own]
             coef[own] = kept
             w = (word_topic[v, own] - 1 + b) * (doc[own] - 1 + a[own]) / (topic[own] - 1 + beta_sum[own])

@@ -1,0 +1,51 @@
+"""Where a uniform draw falls among weights.
+
+Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after editing.
+"""
+
+from topicloom._types import FloatArray
+from topicloom.kernels._jit import kernel, reducing_kernel
+
+_WIDE, _NARROW = 128, 16
+
+
+@reducing_kernel
+def _sum_wide(weight: FloatArray, start: int) -> float:
+    total = 0.0
+    for k in range(start, start + _WIDE):
+        total += weight[k]
+    return total
+
+
+@reducing_kernel
+def _sum_narrow(weight: FloatArray, start: int) -> float:
+    total = 0.0
+    for k in range(start, start + _NARROW):
+        total += weight[k]
+    return total
+
+
+@kernel
+def search(weight: FloatArray, u: float) -> int:
+    """The index in whose stretch of the running sum of the weights u falls, by skipping over blocks.
+
+    Subtracting one weight after the other is a chain of dependent additions; sums of blocks vectorise.
+    """
+    last = weight.shape[0] - 1
+    k = 0
+    while k + _WIDE <= last:
+        s = _sum_wide(weight, k)
+        if u < s:
+            break
+        u -= s
+        k += _WIDE
+    while k + _NARROW <= last:
+        s = _sum_narrow(weight, k)
+        if u < s:
+            break
+        u -= s
+        k += _NARROW
+    while k < last and u >= weight[k]:
+        u -= weight[k]
+        k += 1
+    return k
