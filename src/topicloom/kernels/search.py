@@ -1,6 +1,7 @@
 """Where a uniform draw falls among weights.
 
-Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after editing.
+Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
+edit.
 """
 
 from topicloom._types import FloatArray

@@ -146,8 +146,8 @@ class LDA(StoredModel):
         _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
         for name, least in (
-            ("max_iter", 1), ("lag", 1), ("n_chains", 1), ("n_shards", 1), ("n_mh", 1), ("trace_every", 1), ("checkpoint_every", 1),
-            ("predict_burn_in", 0), ("predict_lag", 1), ("predict_samples", 1), ("predict_chains", 1),
+            ("max_iter", 1), ("lag", 1), ("n_chains", 1), ("n_shards", 1), ("n_mh", 1), ("trace_every", 1),
+            ("checkpoint_every", 1), ("predict_burn_in", 0), ("predict_lag", 1), ("predict_samples", 1), ("predict_chains", 1),
         ):  # fmt: skip
             _inputs.check_whole(name, getattr(self, name), least)
         if self.burn_in is not None and _inputs.check_whole("burn_in", self.burn_in, 1) > self.max_iter:
