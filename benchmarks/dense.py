@@ -36,7 +36,8 @@ class Ours:
 
     def sweep(self) -> None:
         self._sweep += 1
-        self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, Key(SEED, 0, self._sweep), Schedule())
+        key = Key(SEED, 0, self._sweep)
+        self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, key, Schedule())
 
     def log_joint(self) -> float:
         return log_joint(self._corpus, self._state, self._prior)

@@ -21,6 +21,12 @@ from topicloom.models import _inputs
 from topicloom.models.stored import StoredModel
 from topicloom.progress import progress
 
+_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
+    **dict.fromkeys(("max_iter", "lag", "n_chains", "n_shards", "n_mh", "trace_every", "checkpoint_every"), 1),
+    **dict.fromkeys(("predict_lag", "predict_samples", "predict_chains"), 1),
+    "predict_burn_in": 0,
+}
+
 
 class LDA(StoredModel):
     """Latent Dirichlet allocation.
@@ -145,10 +151,7 @@ class LDA(StoredModel):
         _inputs.check_choice("inference", self.inference, ("gibbs",))
         _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
-        for name, least in (
-            ("max_iter", 1), ("lag", 1), ("n_chains", 1), ("n_shards", 1), ("n_mh", 1), ("trace_every", 1),
-            ("checkpoint_every", 1), ("predict_burn_in", 0), ("predict_lag", 1), ("predict_samples", 1), ("predict_chains", 1),
-        ):  # fmt: skip
+        for name, least in _WHOLE_NUMBERS.items():
             _inputs.check_whole(name, getattr(self, name), least)
         if self.burn_in is not None and _inputs.check_whole("burn_in", self.burn_in, 1) > self.max_iter:
             raise InputError(
