@@ -79,7 +79,7 @@ def topic_counts(
     else:
         # Two passes, one with documents and one with words owned by a thread, so that no two write to one row.
         by_doc = cut(corpus.doc_lengths, 4 * n_jobs) if docs else []
-        by_word = cut(np.bincount(corpus.words, minlength=corpus.n_words), n_jobs) if words else []
+        by_word = cut(corpus.word_counts, n_jobs) if words else []
         tasks = [((lo, hi, 0, corpus.n_words), doc, None) for lo, hi in by_doc]
         run_parallel(run, [*tasks, *(((0, corpus.n_docs, lo, hi), None, word) for lo, hi in by_word)], n_jobs)
     return Counts(doc, word)

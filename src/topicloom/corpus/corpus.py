@@ -26,6 +26,8 @@ from topicloom.corpus._checks import (
 )
 from topicloom.errors import InputError
 
+_CHUNK = 1 << 22  # entries of the stream looked at together
+
 
 class TextOptions(NamedTuple):
     """How texts were cut into words, so that new texts can be cut the same way."""
@@ -157,6 +159,14 @@ class Corpus:
     def doc_lengths(self) -> Int64Array:
         return read_only(np.diff(self.doc_ptr))
 
+    @cached_property
+    def word_counts(self) -> Int64Array:
+        """Number of entries of the stream for each word."""
+        counts = np.zeros(self.n_words, np.int64)
+        for start in range(0, self.n_tokens, _CHUNK):  # counting casts to 8 bytes an entry: not all at once
+            counts += np.bincount(self.words[start : start + _CHUNK], minlength=self.n_words)
+        return read_only(counts)
+
     @property
     def empty_docs(self) -> BoolArray:
         """Mask of documents without a single known word: their estimates are the prior's mean."""
@@ -176,7 +186,7 @@ class Corpus:
     def by_word(self) -> WordIndex:
         """Token numbers ordered by word (computed on first use, 8 bytes a token)."""
         ptr = np.zeros(self.n_words + 1, np.int64)
-        np.cumsum(np.bincount(self.words, minlength=self.n_words), out=ptr[1:])
+        np.cumsum(self.word_counts, out=ptr[1:])
         return WordIndex(read_only(ptr), read_only(np.argsort(self.words, kind="stable")))
 
     @cached_property

@@ -54,7 +54,7 @@ def _sweep_blocks(
     """
     n = schedule.n_shards
     docs = cut(corpus.doc_lengths, n)
-    words = cut(np.bincount(corpus.words, minlength=corpus.n_words), n) if n > 1 else [(0, corpus.n_words)]
+    words = cut(corpus.word_counts, n) if n > 1 else [(0, corpus.n_words)]
     n = max(len(docs), len(words))
     work = np.zeros(2, np.int64)
     for r in range(n):
@@ -134,8 +134,7 @@ def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: in
 
 def mean_list(corpus: Corpus, state: SparseState) -> float:
     """Number of topics in the list of a token's word, on average over tokens."""
-    tokens = np.bincount(corpus.words, minlength=corpus.n_words)
-    return float(tokens @ state.list_size / max(corpus.n_tokens, 1))
+    return float(corpus.word_counts @ state.list_size / max(corpus.n_tokens, 1))
 
 
 def prefers_dense(n_topics: int, list_length: float) -> bool:

@@ -49,7 +49,7 @@ def rebuild_counts(corpus: Corpus, z: AnyArray, n_topics: int) -> State:
 def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     """The state that assignments imply, as lists."""
     z = np.ascontiguousarray(z, topic_dtype(n_topics))
-    room = np.minimum(np.bincount(corpus.words, minlength=corpus.n_words), n_topics)
+    room = np.minimum(corpus.word_counts, n_topics)
     list_ptr = np.concatenate(([0], np.cumsum(room, dtype=np.int64)))
     sizes, entries = np.empty(corpus.n_words, np.int32), np.empty(list_ptr[-1], np.int64)
     state = SparseState(z, list_ptr, sizes, entries, np.empty(n_topics, np.int64))

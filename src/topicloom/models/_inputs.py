@@ -71,7 +71,6 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
         raise InputError("seed_words must map topic numbers to lists of words, for instance {0: ['goal', 'match']}.")
     items = seed_words.items() if isinstance(seed_words, Mapping) else enumerate(seed_words)
     index = {word: v for v, word in enumerate(corpus.vocabulary)}
-    count = np.bincount(corpus.words, minlength=corpus.n_words)
     boosts: dict[int, FloatArray] = {}
     missing: list[str] = []
     for topic, words in items:
@@ -84,7 +83,7 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
             if v is None:
                 missing.append(word)
             else:
-                boosts.setdefault(v, np.zeros(n_topics))[topic] += weight * max(int(count[v]), 1)
+                boosts.setdefault(v, np.zeros(n_topics))[topic] += weight * max(int(corpus.word_counts[v]), 1)
     if missing:
         shown = ", ".join(map(repr, missing[:10])) + (", …" if len(missing) > 10 else "")
         warnings.warn(f"seed words not in the vocabulary, without effect: {shown}.", SeedWordWarning, stacklevel=4)
