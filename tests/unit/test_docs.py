@@ -13,6 +13,7 @@ import pytest
 
 import topicloom
 from topicloom.corpus.formats import FORMATS
+from topicloom.inference.kernel import kernel_names
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -113,8 +114,8 @@ def in_code(page: str) -> set[str]:
     return {name for text in quoted for name in re.findall(r"[\w-]+", text)}
 
 
-def test_every_option_of_lda_is_explained() -> None:
-    assert set(inspect.signature(topicloom.LDA).parameters) <= in_code("lda.md")
+def test_every_option_of_lda_and_every_sampler_is_explained() -> None:
+    assert {*inspect.signature(topicloom.LDA).parameters, *kernel_names()} <= in_code("lda.md")
 
 
 def test_every_public_name_is_in_the_index() -> None:
