@@ -51,36 +51,35 @@ def _search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
 
 
 @kernel
-def _decrease(entries: Int64Array, start: int, size: int, j: int) -> int:
-    """Take one token out of entry j of a word's list; returns the list's new length."""
-    e = entries[j] - _ONE
-    end = start + size - 1
-    if e < _ONE:  # none left
-        entries[j] = entries[end]
-        return size - 1
-    while j < end and e < entries[j + 1]:  # larger counts first
-        entries[j] = entries[j + 1]
+def _find(entries: Int64Array, start: int, size: int, k: int) -> int:
+    """Where topic k stands in a word's list, or the list's end."""
+    j = start
+    while j < start + size and entries[j] & _TOPIC != k:
         j += 1
-    entries[j] = e
-    return size
+    return j
 
 
 @kernel
-def _increase(entries: Int64Array, start: int, size: int, new: int) -> int:
-    """Put one token of topic ``new`` into a word's list; returns the list's new length."""
-    j = start
-    end = start + size
-    while j < end and entries[j] & _TOPIC != new:
-        j += 1
-    e = _ONE + new
-    if j < end:
-        e = entries[j] + _ONE
+def _move(entries: Int64Array, start: int, size: int, own: int, at: int, new: int) -> int:
+    """Move one token of a list from entry ``own`` to entry ``at``, of topic ``new``; returns the list's length."""
+    e = entries[own] - _ONE
+    if e < _ONE:  # its topic leaves the list: the last entry takes its place
+        size -= 1
+        entries[own] = entries[start + size]
+        if at == start + size:
+            at = own
+        elif at > start + size:
+            at = start + size
     else:
-        size += 1
-    while j > start and entries[j - 1] < e:
-        entries[j] = entries[j - 1]
-        j -= 1
-    entries[j] = e
+        entries[own] = e
+    if at == start + size:
+        entries[at] = _ONE + new
+        return size + 1
+    e = entries[at] + _ONE
+    if at > start and entries[at - 1] < e:  # nearly in order is enough until the sweep ends
+        entries[at] = entries[at - 1]
+        at -= 1
+    entries[at] = e
     return size
 
 
@@ -150,12 +149,14 @@ def sweep_block(
             if boost_row[v] >= 0:
                 seeded = _weigh_boost(boost[boost_row[v]], coef)
             u = uniform(stream) * (total + smooth + seeded)
+            at = -1
             if u < total:
                 j = 0
                 while j < size - 1 and u >= weight[j]:
                     u -= weight[j]
                     j += 1
-                new = entries[start + j] & _TOPIC
+                at = start + j
+                new = entries[at] & _TOPIC
             elif u < total + smooth or seeded == 0.0:
                 new = search(coef, (u - total) / beta[v])
             else:
@@ -163,10 +164,11 @@ def sweep_block(
             if new == old:
                 inverse[old], coef[old], total_coef = old_inverse, old_coef, old_total
                 continue
-            size = _decrease(entries, start, size, own)
+            if at < 0:
+                at = _find(entries, start, size, new)
+            list_size[v] = _move(entries, start, size, own, at, new)
             topic[old] -= 1
             doc[old] -= 1
-            list_size[v] = _increase(entries, start, size, new)
             topic[new] += 1
             doc[new] += 1
             inverse[new] = 1.0 / (topic[new] + beta_sum[new])
@@ -235,7 +237,11 @@ def rebuild_lists(
     topic[:] = 0
     for i in range(words.shape[0]):
         v = words[i]
-        list_size[v] = _increase(entries, list_ptr[v], list_size[v], z[i])
+        at = _find(entries, list_ptr[v], list_size[v], z[i])
+        if at == list_ptr[v] + list_size[v]:
+            entries[at] = z[i]
+            list_size[v] += 1
+        entries[at] += _ONE
         topic[z[i]] += 1
     sort_lists(list_ptr, list_size, entries)
 
