@@ -20,7 +20,7 @@ from topicloom.errors import InputError
 from topicloom.estimates import topic_counts
 from topicloom.inference.chain import Chain
 from topicloom.inference.kernel import get_kernel
-from topicloom.inference.state import rebuild_counts
+from topicloom.inference.state import State, rebuild_counts
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,15 @@ def chain(corpus: Corpus) -> Chain:
     return train_to(corpus, 3, 10, seed=2)
 
 
-def test_completion_orders_the_estimators_and_brings_them_together(corpus: Corpus) -> None:
+def dense_state(chain: Chain) -> State:
+    assert isinstance(chain.state, State)
+    return chain.state
+
+
+def test_completion_orders_the_estimators_and_brings_them_together() -> None:
+    # Flat topics and short documents leave much doubt about z, which is what the estimators differ in: over 20 seeds
+    # the gap with one sample is 4.5 ± 0.9, and with 30 samples at most an eighth of it is left, so a third is a wide margin.
+    corpus = synthetic_lda(n_docs=150, n_words=60, n_topics=6, doc_length=30, alpha=0.3, beta=0.5, seed=1).corpus
     train, test = split_documents(corpus, 0.3, seed=0)
     budget = _completion.Budget(n_topics=8, sweeps=30, burn_in=5, lag=2, samples={1: (1, 30)})
     curves = [_completion.run(train, test, budget, seed) for seed in range(2)]
@@ -55,17 +63,18 @@ def test_verdicts_say_when_a_claim_fails() -> None:
 
 
 def test_moves_turn_hard_counts_into_soft_ones(corpus: Corpus, chain: Chain) -> None:
-    leave, join = _adjacent.moves(corpus, chain.state, chain.prior, restricted=False)
+    state = dense_state(chain)
+    leave, join = _adjacent.moves(corpus, state, chain.prior, restricted=False)
     soft = topic_counts(corpus, chain.state, chain.prior, "cgs_p", docs=False).word
     assert soft is not None
-    np.testing.assert_allclose(chain.state.word_topic - leave + join, soft, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(state.word_topic - leave + join, soft, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("measure", _adjacent.MEASURES)
 def test_denominator_terms_equal_a_sum_over_all_adjacent_states(measure: str) -> None:
     corpus = from_matrix([[3, 0, 1, 1], [0, 2, 2, 0], [1, 1, 0, 0]])
     chain = train_to(corpus, 3, 2, seed=5)
-    state, prior, kernel = chain.state, chain.prior, get_kernel("dense")
+    state, prior, kernel = dense_state(chain), chain.prior, get_kernel("dense")
     here = state.topic + prior.beta_sum
     # One entry an adjacent state: its weight, its redrawn token, and its counts.
     weights, tokens, states = [], [], []
