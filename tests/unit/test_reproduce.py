@@ -40,7 +40,7 @@ def dense_state(chain: Chain) -> State:
 
 def test_completion_orders_the_estimators_and_brings_them_together() -> None:
     # Flat topics and short documents leave much doubt about z, which is what the estimators differ in: over 20 seeds
-    # the gap with one sample is 4.5 ± 0.9, and with 30 samples at most an eighth of it is left, so a third is a wide margin.
+    # the gap with one sample is 4.5 ± 0.9, and with 30 at most an eighth of it is left, so a third is a wide margin.
     corpus = synthetic_lda(n_docs=150, n_words=60, n_topics=6, doc_length=30, alpha=0.3, beta=0.5, seed=1).corpus
     train, test = split_documents(corpus, 0.3, seed=0)
     budget = _completion.Budget(n_topics=8, sweeps=30, burn_in=5, lag=2, samples={1: (1, 30)})
