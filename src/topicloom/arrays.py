@@ -1,8 +1,14 @@
-"""Arrays and JSON on disk: safetensors files with a digest, written atomically, never pickle."""
+"""Arrays and JSON on disk: safetensors files with a digest, written atomically, never pickle.
 
+An array may stay in its file and be used through a memory map: its pages are read when they are needed and given up
+when memory is short, so that it may be larger than memory.
+"""
+
+import errno
 import json
 import os
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,6 +21,7 @@ from topicloom._types import AnyArray
 from topicloom.errors import StorageError
 
 FORMAT = "topicloom"
+_DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"}
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
@@ -45,17 +52,26 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray], info: Mapping[str, 
     return digest
 
 
-def read_arrays(path: Path) -> tuple[dict[str, AnyArray], Any, str]:
-    """Arrays, ``info`` and digest of a file of ours; anything else is refused."""
+def read_arrays(
+    path: Path, *, mapped: Collection[str] = (), verify: bool = True
+) -> tuple[dict[str, AnyArray], Any, str]:
+    """Arrays, ``info`` and digest of a file of ours; anything else is refused.
+
+    Arrays named in ``mapped`` are read-only views of the file. ``verify=False`` trusts the content, which is then not
+    read here.
+    """
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            arrays = {
+                name: _map(path, name) if name in mapped else file.get_tensor(name)
+                for name in file.keys()  # noqa: SIM118 (not a mapping)
+            }
     except (SafetensorError, OSError, ValueError) as error:
         raise StorageError(f"{path} cannot be read as topicloom arrays ({error}); restore it from a copy.") from error
     if header.get("format") != FORMAT:
         raise StorageError(f"{path} was not written by topicloom.")
-    if header.get("digest") != _digest(arrays, header.get("info", "")):
+    if verify and header.get("digest") != _digest(arrays, header.get("info", "")):
         raise StorageError(f"{path} is damaged: its content does not match its digest. Restore it from a copy.")
     return arrays, json.loads(header["info"]), header["digest"]
 
@@ -64,6 +80,58 @@ def read_digest(path: Path) -> str:
     """The digest that a file of ours carries."""
     with safe_open(path, framework="numpy") as file:
         return str((file.metadata() or {})["digest"])
+
+
+def read_info(path: Path) -> Any:
+    """The ``info`` that a file of ours carries, unchecked; None if it has none."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return json.loads((file.metadata() or {}).get("info", "null"))
+    except (SafetensorError, OSError, ValueError):
+        return None
+
+
+# -- memory maps -------------------------------------------------------------------------------------------------
+
+
+def _map(path: Path, name: str) -> AnyArray:
+    """A read-only view of one array of a safetensors file whose header has been checked."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        about = json.loads(file.read(size))[name]
+    dtype, shape = np.dtype(_DTYPES[about["dtype"]]), tuple(about["shape"])
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    # A plain array over the map: Numba has one form of it, and views of it are no maps of their own.
+    return np.memmap(path, dtype, "r", 8 + size + about["data_offsets"][0], shape).view(np.ndarray)
+
+
+def file_of(array: AnyArray) -> Path | None:
+    """The file that an array is a view of, None if it is in memory."""
+    base: Any = array
+    while base is not None:
+        if isinstance(base, np.memmap):
+            return None if base.filename is None else Path(base.filename)
+        base = getattr(base, "base", None)
+    return None
+
+
+def array_in_file(folder: Path, size: int, dtype: Any) -> AnyArray:
+    """A vector to write to that lies in a file of the folder. The file has no name and goes when the vector does."""
+    if size == 0:
+        return np.empty(0, dtype)
+    n_bytes = size * np.dtype(dtype).itemsize
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            if hasattr(os, "posix_fallocate"):  # or a full disk would kill the process at some later write
+                os.posix_fallocate(file.fileno(), 0, n_bytes)
+            return np.memmap(file, dtype, "w+", shape=(size,)).view(np.ndarray)
+    except OSError as error:
+        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise StorageError(
+            f"{folder}: a file of {n_bytes / 1e9:.2f} GB for a memory map cannot be made there ({why}). "
+            "Make room, or put the corpus's file into another folder."
+        ) from error
 
 
 def _digest(arrays: Mapping[str, AnyArray], text: str) -> str:

@@ -19,13 +19,14 @@ import numpy as np
 
 import topicloom
 from topicloom._types import AnyArray
-from topicloom.arrays import FORMAT, read_arrays, write_arrays, write_atomic
+from topicloom.arrays import FORMAT, read_arrays, read_digest, write_arrays, write_atomic
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.stored import save_corpus
+from topicloom.corpus.stored import is_mapped, load_corpus, save_corpus
 from topicloom.errors import InputError, StorageError
 from topicloom.estimates import Counts
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.kernel import Kernel, Prior
+from topicloom.inference.state import new_assignments
 
 if TYPE_CHECKING:
     from topicloom.models.lda import LDA
@@ -57,7 +58,8 @@ def save_chain(folder: Path, chain: Chain) -> None:
 def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chain:
     """Read a checkpoint; counts are rebuilt from z."""
     path = chain_path(folder, index)
-    arrays, info, _ = read_arrays(path)
+    mapped = is_mapped(corpus)
+    arrays, info, _ = read_arrays(path, mapped=("z",) if mapped else ())
     prior = Prior(**{name: arrays[name] for name in Prior._fields})
     if len(arrays["z"]) != corpus.n_tokens or len(prior.beta) != corpus.n_words:
         raise StorageError(
@@ -65,7 +67,11 @@ def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chai
         )
     trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace())})
     kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"]) if info["kept"] else None
-    state = kernel.restore(corpus, arrays["z"], prior.n_topics)
+    z = arrays["z"]
+    if mapped:  # the checkpoint stays as it is
+        z = new_assignments(corpus, prior.n_topics)
+        z[:] = arrays["z"]
+    state = kernel.restore(corpus, z, prior.n_topics)
     return Chain(info["index"], info["sweep"], state, prior, trace, kept)
 
 
@@ -133,6 +139,17 @@ def read_hashed(folder: Path, name: str, manifest: Mapping[str, Any]) -> tuple[d
     if manifest["hashes"].get(name) != digest:
         raise StorageError(f"{path} does not belong to this directory: its digest differs from the manifest's.")
     return arrays, info
+
+
+def read_corpus(folder: Path, manifest: Mapping[str, Any]) -> Corpus:
+    """The corpus of a run, if it is the one that the manifest vouches for."""
+    path = folder / CORPUS
+    if not path.exists():
+        raise StorageError(f"{folder} has no {CORPUS}; it is not complete.")
+    corpus = load_corpus(path)
+    if manifest["hashes"].get(CORPUS) != read_digest(path):
+        raise StorageError(f"{path} does not belong to this directory: its digest differs from the manifest's.")
+    return corpus
 
 
 def load(path: PathLike) -> "LDA":

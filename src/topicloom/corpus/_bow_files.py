@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
 from topicloom.corpus._lines import NumberBlock, malformed, number_blocks, open_bytes, text_lines, word_list
-from topicloom.corpus._streams import GrowingArray, pointers
+from topicloom.corpus._streams import GrowingArray, pointers, room_for
 from topicloom.corpus.corpus import Corpus, default_vocabulary, from_matrix
 from topicloom.errors import InputError
 
@@ -93,7 +93,7 @@ def _uci_entries(
 def _uci_sorted(path: Path, lengths: Int64Array, vocabulary: Vocabulary) -> Int32Array:
     """A second reading for files not in document order: each token goes straight to its place."""
     ptr = pointers(lengths)
-    stream, free = np.empty(ptr[-1], np.int32), ptr[:-1].copy()
+    stream, free = room_for(int(ptr[-1]), np.int32), ptr[:-1].copy()
     with open_bytes(path) as file:
         n_docs, n_words, _ = _uci_header(path, file, vocabulary)
         for docs, ids, counts in _uci_entries(path, file, n_docs, n_words):

@@ -1,35 +1,89 @@
 """Token streams while they grow, and their distinct pairs some documents at a time, in little memory."""
 
+import tempfile
 from array import array
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.arrays import array_in_file
 from topicloom.corpus._checks import read_only
 
 BLOCK_TOKENS = 1 << 20
 
 
+class _Place(NamedTuple):
+    folder: Path
+    files: ExitStack  # closes what grows there
+
+
+_PLACE: ContextVar[_Place | None] = ContextVar("where streams grow", default=None)
+
+
+@contextmanager
+def growing_in(folder: Path) -> Iterator[None]:
+    """Within this context streams grow in nameless files of the folder, not in memory."""
+    with ExitStack() as files:
+        token = _PLACE.set(_Place(folder, files))
+        try:
+            yield
+        finally:
+            _PLACE.reset(token)
+
+
+def room_for(size: int, dtype: Any) -> AnyArray:
+    """A vector to fill, in memory or in the folder where streams are to grow."""
+    place = _PLACE.get()
+    return np.empty(size, dtype) if place is None else array_in_file(place.folder, size, dtype)
+
+
 class GrowingArray:
     """A vector that grows at its end where it stands: an array of the standard library, which does not fill or
-    double its memory."""
+    double its memory, or a file."""
 
     def __init__(self, dtype: type[np.int32 | np.int64 | np.float64] = np.int32) -> None:
         self._dtype = np.dtype(dtype)
         self._items: array[Any] = array({"int32": "i", "int64": "q", "float64": "d"}[self._dtype.name])
+        self._place, self._file = _PLACE.get(), cast(IO[bytes] | None, None)
+        self._in_file = 0
 
     def __len__(self) -> int:
-        return len(self._items)
+        return self._in_file + len(self._items)
 
     def append(self, chunk: AnyArray) -> None:
         if len(chunk):
             self._items.frombytes(np.ascontiguousarray(chunk, self._dtype).data.cast("B"))
+            self._move()
 
-    def finish(self) -> AnyArray:
-        """The vector, read-only, without a copy; nothing can be appended afterwards."""
-        return read_only(np.frombuffer(self._items, self._dtype))
+    def extend(self, numbers: Iterable[int]) -> None:
+        self._items.extend(numbers)
+        self._move()
+
+    def _move(self, more_than: int = BLOCK_TOKENS) -> None:
+        """Bring what is in memory to the file, if it is to be in one and is worth it."""
+        if self._place is None or len(self._items) <= more_than:
+            return
+        if self._file is None:
+            file = tempfile.TemporaryFile(dir=self._place.folder)  # noqa: SIM115 (closed when growing_in ends)
+            self._file = self._place.files.enter_context(file)
+        self._items.tofile(self._file)
+        self._in_file += len(self._items)
+        del self._items[:]
+
+    def finish(self, *, writable: bool = False) -> AnyArray:
+        """The vector, without a copy; nothing can be appended afterwards."""
+        if self._file is None:
+            found: AnyArray = np.frombuffer(self._items, self._dtype)
+        else:
+            self._move(more_than=0)
+            self._file.flush()
+            found = np.memmap(self._file, self._dtype, "r+", shape=(self._in_file,)).view(np.ndarray)
+        return found if writable else read_only(found)
 
 
 def pointers(lengths: AnyArray) -> Int64Array:
@@ -47,6 +101,28 @@ def document_blocks(doc_ptr: Int64Array, tokens: int = BLOCK_TOKENS) -> Iterator
         last = min(max(last, first + 1), first + tokens, n_docs)
         yield first, last
         first = last
+
+
+def count_words(words: Int32Array, n_words: int) -> Int64Array:
+    """How often each word number occurs, without a copy of the stream."""
+    counts = np.zeros(n_words, np.int64)
+    for start in range(0, len(words), BLOCK_TOKENS):
+        counts += np.bincount(words[start : start + BLOCK_TOKENS], minlength=n_words)
+    return counts
+
+
+def compacted(words: Int32Array, doc_ptr: Int64Array) -> tuple[Int32Array, Int64Array]:
+    """The stream without its negative entries, moved together where it stands, and its pointers."""
+    lengths, done = np.zeros(len(doc_ptr) - 1, np.int64), 0
+    for first, last in document_blocks(doc_ptr):
+        part = words[doc_ptr[first] : doc_ptr[last]]
+        kept = np.concatenate(([0], np.cumsum(part >= 0)))
+        lengths[first:last] = np.diff(kept[doc_ptr[first : last + 1] - doc_ptr[first]])
+        words[done : done + kept[-1]] = part[part >= 0]
+        done += int(kept[-1])
+    short = words[:done]
+    # In memory a copy, so that what is not needed is given back.
+    return short.copy() if _PLACE.get() is None else short, pointers(lengths)
 
 
 def block_pairs(

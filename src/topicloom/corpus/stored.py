@@ -1,24 +1,53 @@
-"""A corpus as one file of ours."""
+"""A corpus as one file of ours, read into memory or used where it lies.
 
+What has an entry for each token is large; a *mapped* corpus leaves it in the file. A file that was written for that,
+by ``convert_corpus`` or from a mapped corpus, says so, and is mapped again whenever it is read.
+"""
+
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from topicloom._types import AnyArray
-from topicloom.arrays import from_bytes, read_arrays, to_bytes, write_arrays
+from topicloom.arrays import file_of, from_bytes, read_arrays, read_info, to_bytes, write_arrays
+from topicloom.corpus._streams import growing_in
 from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.formats import read
 from topicloom.errors import InputError
 
+PathLike = str | os.PathLike[str]
+_LARGE = ("words", "weights")  # an entry for each token
 
-def save_corpus(corpus: Corpus, path: Path) -> str:
-    """Write a corpus as one file; returns its digest."""
+
+def convert_corpus(source: PathLike, path: PathLike, format: str | None = None, **options: Any) -> Corpus:
+    """Turn a file of another tool, also one larger than memory, into a corpus file; returns the corpus, mapped.
+
+    ``format`` and the options are those of ``topicloom.read``. Formats that are read as a whole matrix (mtx, npz, and
+    folder) must fit into memory; of all others only the vocabulary and what is known of each document must.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {target.parent} to put {target.name} into; make it first.")
+    with growing_in(target.parent):
+        save_corpus(read(source, format, **options), target, mapped=True)
+    return load_corpus(target, verify=False)
+
+
+def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> str:
+    """Write a corpus as one file; returns its digest.
+
+    ``mapped`` is how the file is to be read again; None leaves that as it is with this corpus.
+    """
     arrays: dict[str, AnyArray] = {
         "words": corpus.words,
         "doc_ptr": corpus.doc_ptr,
         "vocabulary": to_bytes(corpus.vocabulary),
     }
     info: dict[str, Any] = {"ordered": corpus.ordered, "text_options": corpus.text_options}
+    if is_mapped(corpus) if mapped is None else mapped:
+        info["mapped"] = True
     for name in ("weights", "responses", "unknown"):
         if getattr(corpus, name) is not None:
             arrays[name] = getattr(corpus, name)
@@ -36,9 +65,17 @@ def save_corpus(corpus: Corpus, path: Path) -> str:
     return write_arrays(path, arrays, info)
 
 
-def load_corpus(path: Path) -> Corpus:
-    """Read a corpus written by ``save_corpus``."""
-    arrays, info, _ = read_arrays(path)
+def load_corpus(path: PathLike, *, mapped: bool | None = None, verify: bool = True) -> Corpus:
+    """Read a corpus file.
+
+    ``mapped=True`` leaves the tokens in the file, False reads them; None does as the file says. Training on a mapped
+    corpus keeps the topics of its tokens in a file beside it, too. ``verify=False`` skips the comparison of the
+    content with its digest.
+    """
+    path = Path(path)
+    if mapped is None:
+        mapped = bool((read_info(path) or {}).get("mapped"))
+    arrays, info, _ = read_arrays(path, mapped=_LARGE if mapped else (), verify=verify)
     fields: dict[str, Any] = {name: arrays[name] for name in ("words", "doc_ptr")}
     for name in ("weights", "responses", "unknown"):
         fields[name] = arrays.get(name)
@@ -50,6 +87,11 @@ def load_corpus(path: Path) -> Corpus:
     if "times_text" in arrays:
         times = np.array(from_bytes(arrays["times_text"]))
     return Corpus(**fields, times=times, ordered=info["ordered"], text_options=text_options(info["text_options"]))
+
+
+def is_mapped(corpus: Corpus) -> bool:
+    """Whether the tokens are in a file."""
+    return file_of(corpus.words) is not None
 
 
 def _plain(name: str, values: Any) -> Any:

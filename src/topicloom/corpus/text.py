@@ -14,7 +14,7 @@ import numpy as np
 from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
 from topicloom.corpus._checks import items, read_only
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
-from topicloom.corpus._streams import BLOCK_TOKENS, block_pairs, document_blocks, pointers
+from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, block_pairs, compacted, count_words, document_blocks
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.errors import InputError
 
@@ -196,26 +196,25 @@ def _number(documents: Iterator[list[str]]) -> tuple[Int32Array, Int64Array, lis
     """Word numbers in order of first sight, document pointers, and the words."""
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
-    stream, ends = array("i"), array("q", [0])
+    stream, ends = GrowingArray(), array("q", [0])
     for found in documents:
         stream.extend(map(number.__getitem__, found))
         ends.append(len(stream))
     _check_any(ends)
-    return np.frombuffer(stream, np.int32), np.frombuffer(ends, np.int64), list(number)
+    return stream.finish(writable=True), np.frombuffer(ends, np.int64), list(number)
 
 
 def _lookup(documents: Iterator[list[str]], vocabulary: tuple[str, ...]) -> tuple[Int32Array, Int64Array, Int64Array]:
     """Numbers of the known words, document pointers, and how many words of each document are not known."""
     number = {word: v for v, word in enumerate(vocabulary)}
-    stream, ends, unknown = array("i"), array("q", [0]), array("q")
+    stream, ends, unknown = GrowingArray(), array("q", [0]), array("q")
     for found in documents:
         known = [number[word] for word in found if word in number]
         stream.extend(known)
         ends.append(len(stream))
         unknown.append(len(found) - len(known))
     _check_any(ends)
-    words = read_only(np.frombuffer(stream, np.int32))
-    return words, np.frombuffer(ends, np.int64), np.frombuffer(unknown, np.int64)
+    return stream.finish(), np.frombuffer(ends, np.int64), np.frombuffer(unknown, np.int64)
 
 
 def _check_any(ends: "array[int]") -> None:
@@ -265,7 +264,7 @@ def _prune(
     order = np.array(sorted(range(len(names)), key=names.__getitem__))
     if max_words is not None and max_words < np.count_nonzero(keep):
         # The sort is stable, so that ties fall alphabetically and not by document order.
-        counts = np.bincount(stream, minlength=len(names))
+        counts = count_words(stream, len(names))
         ranked = order[keep[order]]
         ranked = ranked[np.argsort(-counts[ranked], kind="stable")]
         keep[ranked[max_words:]] = False
@@ -276,9 +275,7 @@ def _prune(
     for start in range(0, len(stream), BLOCK_TOKENS):
         stream[start : start + BLOCK_TOKENS] = new_number[stream[start : start + BLOCK_TOKENS]]
     if len(order) < len(names):
-        kept = stream >= 0
-        ptr = _shortened(ptr, kept)
-        stream = stream[kept]
+        stream, ptr = compacted(stream, ptr)
     return read_only(stream), ptr, tuple(names[v] for v in order)
 
 
@@ -301,14 +298,6 @@ def _document_frequency(stream: Int32Array, ptr: Int64Array, n_words: int) -> In
     for block in document_blocks(ptr):
         frequency += np.bincount(block_pairs(stream, ptr, n_words, block)[1], minlength=n_words)
     return frequency
-
-
-def _shortened(ptr: Int64Array, kept: BoolArray) -> Int64Array:
-    """The pointers of a stream of which only the marked tokens are left."""
-    lengths = np.zeros(len(ptr) - 1, np.int64)
-    filled = np.flatnonzero(np.diff(ptr))  # reduceat wants strictly rising starts
-    lengths[filled] = np.add.reduceat(kept, ptr[filled], dtype=np.int64) if len(filled) else 0
-    return pointers(lengths)
 
 
 def _nothing_left(n_docs: int, stop: frozenset[str], own_tokenizer: bool) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import digamma
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus._streams import document_blocks
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import Prior
 from topicloom.inference.state import AnyState, count_histogram
@@ -29,9 +30,14 @@ class Histogram(NamedTuple):
 
 def document_histogram(corpus: Corpus, z: AnyArray, n_topics: int) -> Histogram:
     """How often each count n_dk occurs for each topic."""
-    pairs = np.empty(corpus.n_tokens, np.int64)
-    found = document_pairs(corpus.doc_ptr, z, n_topics, pairs)
-    distinct, times = np.unique(pairs[:found], return_counts=True)
+    distinct, times = np.empty(0, np.int64), np.empty(0, np.int64)
+    for first, last in document_blocks(corpus.doc_ptr):  # 8 bytes a token, but never for all of them
+        ptr = corpus.doc_ptr[first : last + 1]
+        pairs = np.empty(ptr[-1] - ptr[0], np.int64)
+        found = document_pairs(ptr, z, n_topics, pairs)
+        values, counts = np.unique(pairs[:found], return_counts=True)
+        distinct, where = np.unique(np.concatenate((distinct, values)), return_inverse=True)
+        times = np.bincount(where, np.concatenate((times, counts)), minlength=len(distinct)).astype(np.int64)
     return Histogram(distinct % n_topics, distinct // n_topics, times)
 
 

@@ -14,9 +14,9 @@ from topicloom.inference.state import (
     SparseState,
     State,
     as_dense,
+    new_assignments,
     rebuild_counts,
     rebuild_lists,
-    topic_dtype,
 )
 from topicloom.kernels import counts, gibbs_dense, gibbs_sparse
 from topicloom.kernels.rng import stream
@@ -77,7 +77,7 @@ def _sweep_blocks(
 
 def _first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
     """Topics drawn from the prior, seed words toward their topics."""
-    z = np.empty(corpus.n_tokens, topic_dtype(prior.n_topics))
+    z = new_assignments(corpus, prior.n_topics)
     counts.draw_from_prior(
         corpus.words, corpus.doc_ptr, np.cumsum(prior.alpha, axis=1), prior.alpha_row, prior.beta, prior.beta_sum,
         prior.boost_row, prior.boost, stream(key.seed, INIT, key.chain), z,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.arrays import array_in_file, file_of
 from topicloom.corpus.corpus import Corpus
 from topicloom.kernels import counts, gibbs_sparse
 
@@ -36,6 +37,12 @@ AnyState = State | SparseState
 def topic_dtype(n_topics: int) -> type[np.uint16] | type[np.int32]:
     """Smallest type of z in use for this many topics."""
     return np.uint16 if n_topics <= 1 << 16 else np.int32
+
+
+def new_assignments(corpus: Corpus, n_topics: int) -> AnyArray:
+    """Room for z: in memory, or in a nameless file beside that of a memory-mapped corpus."""
+    file, dtype = file_of(corpus.words), topic_dtype(n_topics)
+    return np.empty(corpus.n_tokens, dtype) if file is None else array_in_file(file.parent, corpus.n_tokens, dtype)
 
 
 def rebuild_counts(corpus: Corpus, z: AnyArray, n_topics: int) -> State:
