@@ -1,0 +1,127 @@
+"""How much memory a fit will take, told before it starts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.stored import is_mapped
+from topicloom.errors import InputError
+from topicloom.inference.state import topic_dtype
+
+
+class Sizes(NamedTuple):
+    """What is known of a corpus before it is there."""
+
+    n_docs: int
+    n_words: int
+    n_tokens: int
+
+
+class _Room(NamedTuple):
+    """Bytes of a chain's counts, and of what a sweep needs beside them."""
+
+    counts: int
+    sweep: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Bytes by what they are for. Tokens and assignments of a mapped corpus are in files, not in memory."""
+
+    tokens: int  # word numbers, 4 bytes each
+    assignments: int  # the tokens' topics, 2 bytes each (4 beyond 65,536 topics), of all chains
+    documents: int  # pointers, lengths, priors, vocabulary: what grows with documents and words alone
+    counts: int  # of words in topics, of all chains
+    sweep: int  # what a sweep makes and gives back
+    averages: int  # sums over kept samples
+    estimates: int  # expected counts and φ, as the fit ends; two thirds of it stay
+    doc_topic: int  # θ, when it is first asked for
+    mapped: bool = False
+
+    @property
+    def in_files(self) -> int:
+        return self.tokens + self.assignments if self.mapped else 0
+
+    @property
+    def sampling(self) -> int:
+        """Memory while the chains run."""
+        everything = self.tokens + self.assignments + self.documents + self.counts + self.sweep + self.averages
+        return everything - self.in_files
+
+    @property
+    def peak(self) -> int:
+        """Memory at the most, θ left out."""
+        return self.sampling - self.sweep + max(self.sweep, self.estimates)
+
+    def __str__(self) -> str:
+        parts = {"tokens": self.tokens, "their topics": self.assignments}
+        held = {"counts": self.counts + self.sweep, "sums over samples": self.averages, "the rest": self.documents}
+        files = f", with {_listed(parts)} in files" if self.mapped else ""
+        inside = _listed(held if self.mapped else parts | held)
+        return (
+            f"memory: about {_text(self.sampling)} while sampling ({inside}){files}; up to {_text(self.peak)} when "
+            f"estimates are made; doc_topic_, made when it is asked for, is {_text(self.doc_topic)}."
+        )
+
+
+def estimate(
+    corpus: Corpus | Sizes, n_topics: int, sampler: str = "auto", n_chains: int = 1, *, averaged: bool = False
+) -> MemoryPlan:
+    """What a fit of LDA on the corpus, or on one of these sizes, will take.
+
+    ``averaged`` is for a fit with ``burn_in``, which keeps sums over samples. The interpreter and its libraries, some
+    150 MB, come on top.
+    """
+    if n_topics < 1 or n_chains < 1:
+        raise InputError(f"n_topics={n_topics} and n_chains={n_chains} must be at least 1.")
+    d, v, n = corpus.n_docs, corpus.n_words, corpus.n_tokens
+    if isinstance(corpus, Corpus):
+        entries = int(np.minimum(corpus.word_counts, n_topics).sum())
+        names = sum(map(len, corpus.vocabulary)) + 60 * v
+    else:
+        entries, names = min(n, v * n_topics), 70 * v
+    room = _ROOM.get(sampler, _dense)(v, n, n_topics, entries)
+    cells = 8 * v * n_topics
+    return MemoryPlan(
+        tokens=4 * n,
+        assignments=n * np.dtype(topic_dtype(n_topics)).itemsize * n_chains,
+        documents=20 * d + 28 * v + names,
+        counts=room.counts * n_chains,
+        sweep=room.sweep * n_chains,
+        # Adding a sample to a sum makes a new sum, so that for a moment there are two arrays more.
+        averages=8 * (d + v) * n_topics * (n_chains + 2) if averaged else 0,
+        estimates=3 * cells + (0 if sampler == "dense" else cells // 2),
+        doc_topic=8 * d * n_topics,
+        mapped=isinstance(corpus, Corpus) and is_mapped(corpus),
+    )
+
+
+# -- what each sampler keeps -----------------------------------------------------------------------------------------
+
+
+def _dense(n_words: int, n_tokens: int, n_topics: int, entries: int) -> _Room:
+    return _Room((4 * n_words + 8) * n_topics, 0)
+
+
+def _lists(n_words: int, n_tokens: int, n_topics: int, entries: int) -> _Room:
+    return _Room(8 * (entries + n_topics + 1) + 12 * n_words, 0)
+
+
+def _auto(n_words: int, n_tokens: int, n_topics: int, entries: int) -> _Room:
+    """Lists, and beside them a dense matrix in those sweeps that are quicker with one."""
+    lists = _lists(n_words, n_tokens, n_topics, entries)
+    return _Room(lists.counts, 4 * n_words * n_topics)
+
+
+_ROOM: dict[str, Callable[[int, int, int, int], _Room]] = {"dense": _dense, "sparse": _lists, "auto": _auto}
+
+
+def _listed(parts: dict[str, int]) -> str:
+    return ", ".join(f"{what} {_text(size)}" for what, size in parts.items() if size)
+
+
+def _text(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 0.1):.{0 if size >= 1e7 else 1}f} MB"
