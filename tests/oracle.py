@@ -130,12 +130,14 @@ def tiny_corpus(docs: list[list[int]], n_words: int) -> Corpus:
 
 
 def cases() -> dict[str, Case]:
-    """Asymmetric priors, two and three topics, repeated words, an empty document, a seed word, two collections."""
+    """Asymmetric priors, two and three topics, repeated words, an empty document, seed words, two collections."""
     two = tiny_corpus([[0, 0, 1], [], [1, 2, 0]], 3)
     three = tiny_corpus([[0, 1, 0], [2, 1]], 3)
+    run = tiny_corpus([[0, 0, 0, 0], [0, 1]], 2)
     return {
         "two topics": Case(two, make_prior(np.array([0.3, 0.9]), np.array([0.2, 0.5, 0.4]), 3)),
         "three topics": Case(three, make_prior(np.array([0.2, 0.7, 0.4]), np.array([0.6, 0.1, 0.3]), 2)),
+        "one word in a row": Case(run, make_prior(np.array([0.2, 0.5]), np.array([0.1, 0.6]), 2)),
         "seed word": Case(
             two, make_prior(np.array([0.5, 0.8]), np.array([0.2, 0.3, 0.4]), 3, {1: np.array([1.5, 0.0])})
         ),

@@ -104,6 +104,7 @@ def sweep_block(
         inverse[k] = 1.0 / (topic[k] + beta_sum[k])
     row, total_coef = -1, 0.0
     changed, weighed = 0, 0
+    weighed_word, weighed_topic, own, total_list = np.int64(-1), np.int64(-1), np.int64(0), 0.0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if alpha_row[d] != row or d % _REFRESH == 0:
@@ -112,6 +113,7 @@ def sweep_block(
                 coef[k] = alpha[row, k] * inverse[k]
             total_coef = _sum(coef)
         a = alpha[row]
+        weighed_word = -1
         for i in range(begin, end):
             doc[z[i]] += 1
         for i in range(begin, end):
@@ -125,29 +127,36 @@ def sweep_block(
                 continue
             start = list_ptr[v]
             size = list_size[v]
-            stop = start + size
-            # The token is taken out of the counts, but left in the word's list until it is known to leave its topic.
             old = np.int64(z[i])
-            own = start
-            old_inverse, old_coef, old_total = inverse[old], coef[old], total_coef
-            inverse[old] = 1.0 / (topic[old] - 1 + beta_sum[old])
-            coef[old] = (doc[old] - 1 + a[old]) * inverse[old]
-            total_coef += coef[old] - old_coef
-            total = 0.0
-            for j in range(start, stop):
-                e = entries[j]
-                k = e & _TOPIC
-                w = (e >> _SHIFT) * coef[k]
-                if k == old:
-                    own = j
-                    w -= coef[k]
-                weight[j - start] = w
-                total += w
-            weighed += size
-            smooth = beta[v] * total_coef
+            # The token is taken out: its old topic gets these in place of what the arrays hold.
+            inverse_out = 1.0 / (topic[old] - 1 + beta_sum[old])
+            coef_out = (doc[old] - 1 + a[old]) * inverse_out
+            if v != weighed_word:
+                weighed_word = v
+                total_list = 0.0
+                own = 0
+                for j in range(size):
+                    e = entries[start + j]
+                    k = e & _TOPIC
+                    w = (e >> _SHIFT) * coef[k]
+                    if k == old:
+                        own = j
+                    weight[j] = w
+                    total_list += w
+                weighed += size
+            elif old != weighed_topic:
+                own = 0
+                while entries[start + own] & _TOPIC != old:
+                    own += 1
+            weighed_topic = old
+            own_weight = weight[own]
+            weight[own] = ((entries[start + own] >> _SHIFT) - 1) * coef_out
+            total = total_list - own_weight + weight[own]
+            smooth = beta[v] * (total_coef - coef[old] + coef_out)
             seeded = 0.0
             if boost_row[v] >= 0:
-                seeded = _weigh_boost(boost[boost_row[v]], coef)
+                b = boost[boost_row[v]]
+                seeded = _weigh_boost(b, coef) + b[old] * (coef_out - coef[old])
             u = uniform(stream) * (total + smooth + seeded)
             at = -1
             if u < total:
@@ -157,16 +166,24 @@ def sweep_block(
                     j += 1
                 at = start + j
                 new = entries[at] & _TOPIC
-            elif u < total + smooth or seeded == 0.0:
-                new = search(coef, (u - total) / beta[v])
             else:
-                new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+                kept = coef[old]
+                coef[old] = coef_out
+                if u < total + smooth or seeded == 0.0:
+                    new = search(coef, (u - total) / beta[v])
+                else:
+                    new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+                coef[old] = kept
             if new == old:
-                inverse[old], coef[old], total_coef = old_inverse, old_coef, old_total
+                weight[own] = own_weight
                 continue
+            weighed_word = -1
             if at < 0:
                 at = _find(entries, start, size, new)
-            list_size[v] = _move(entries, start, size, own, at, new)
+            total_coef += coef_out - coef[old]
+            coef[old] = coef_out
+            inverse[old] = inverse_out
+            list_size[v] = _move(entries, start, size, start + own, at, new)
             topic[old] -= 1
             doc[old] -= 1
             topic[new] += 1
