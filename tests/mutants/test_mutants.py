@@ -15,6 +15,7 @@ from scipy.optimize import approx_fprime
 
 import oracle
 from topicloom.corpus import Corpus
+from topicloom.inference.hyper import RATE
 from topicloom.inference.kernel import Prior
 from topicloom.inference.state import rebuild_counts, rebuild_lists
 from topicloom.kernels.rng import path_key, stream
@@ -212,7 +213,7 @@ def beta_gradient(learn_beta) -> float:
 
     def log_likelihood(log_beta: np.ndarray) -> float:
         b = np.full(8, np.exp(log_beta[0]))
-        return sum(oracle._dirichlet_multinomial(state.word_topic[:, k].astype(float), b) for k in range(3))
+        return sum(oracle._dirichlet_multinomial(n.astype(float), b) for n in state.word_topic.T) - RATE * b[0]
 
     return float(np.abs(approx_fprime(np.log(prior.beta[:1]), log_likelihood, 1e-6))[0])
 

@@ -1,6 +1,6 @@
 """Learning α and β: Minka's fixed point for the Dirichlet-multinomial, as a step of its own between sweeps.
 
-α (one value a topic) maximises p(z | α), β (one value for all words) maximises p(w | z, β), given the current z. The
+α (one value a topic) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the current z. The
 sums of digamma differences run over distinct counts only, so a step costs far less than a sweep.
 """
 
@@ -16,6 +16,7 @@ from topicloom.inference.kernel import Prior
 from topicloom.inference.state import AnyState, count_histogram
 from topicloom.kernels.counts import document_pairs
 
+RATE = 1.0  # of the exponential hyperprior on each α_k and on β; nothing beside a corpus, and keeps tiny ones finite
 SMALLEST = 1e-6  # a topic without a single token would otherwise be driven to exactly 0 and could never come back
 _ROUNDS, _CLOSE = 20, 1e-5
 
@@ -42,7 +43,7 @@ def document_histogram(corpus: Corpus, z: AnyArray, n_topics: int) -> Histogram:
 
 
 def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior) -> Prior:
-    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / Σ_d[Ψ(N_d + Σα) − Ψ(Σα)], repeated until it settles."""
+    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / (Σ_d[Ψ(N_d + Σα) − Ψ(Σα)] + rate), repeated until it settles."""
     topics = document_histogram(corpus, state.z, prior.n_topics)
     lengths, times = np.unique(corpus.doc_lengths[corpus.doc_lengths > 0], return_counts=True)
     if len(lengths) == 0:
@@ -53,7 +54,7 @@ def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior) -> Prior:
         top = np.bincount(topics.category, rise, minlength=len(alpha))
         total = alpha.sum()
         bottom = np.sum(times * (digamma(lengths + total) - digamma(total)))
-        new = np.maximum(alpha * top / bottom, SMALLEST)
+        new = np.maximum(alpha * top / (bottom + RATE), SMALLEST)
         settled = np.max(np.abs(new - alpha) / alpha) < _CLOSE
         alpha = new
         if settled:
@@ -62,7 +63,7 @@ def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior) -> Prior:
 
 
 def learn_beta(state: AnyState, prior: Prior) -> Prior:
-    """β ← β Σ_kv[Ψ(n_kv + β) − Ψ(β)] / (V Σ_k[Ψ(n_k + Vβ) − Ψ(Vβ)]), repeated until it settles."""
+    """β ← β Σ_kv[Ψ(n_kv + β) − Ψ(β)] / (V Σ_k[Ψ(n_k + Vβ) − Ψ(Vβ)] + rate), repeated until it settles."""
     by_count = count_histogram(state)
     counts = np.flatnonzero(by_count)
     times = by_count[counts]
@@ -73,7 +74,7 @@ def learn_beta(state: AnyState, prior: Prior) -> Prior:
     for _ in range(_ROUNDS):
         top = np.sum(times * (digamma(counts + beta) - digamma(beta)))
         bottom = n_words * np.sum(digamma(state.topic + n_words * beta) - digamma(n_words * beta))
-        new = max(beta * top / bottom, SMALLEST)
+        new = max(beta * top / (bottom + RATE), SMALLEST)
         settled = abs(new - beta) / beta < _CLOSE
         beta = float(new)
         if settled:
