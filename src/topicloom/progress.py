@@ -7,6 +7,13 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.inference.chain import Callback, Chain, Plan
 
 
+def announce(text: str) -> None:
+    """A line on standard error, before long work."""
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text)
+
+
 @contextmanager
 def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) -> Iterator[list[Callback]]:
     """A line a chain on standard error: sweeps and joint log probability. Yields the callbacks that move it."""

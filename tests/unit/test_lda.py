@@ -137,6 +137,14 @@ def test_seeds_and_random_states(corpus: Corpus) -> None:
     assert state.fingerprint_ != one.fingerprint_
 
 
+def test_memory_is_announced_and_progress_shown(corpus: Corpus, capsys) -> None:
+    LDA(3, max_iter=3, random_state=0, verbose=1).fit(corpus)
+    shown = capsys.readouterr()
+    assert "memory: about" in shown.err
+    assert "3/3" in shown.err
+    assert shown.out == ""
+
+
 # -- rows, texts, unknown words ----------------------------------------------------------------------------------
 
 

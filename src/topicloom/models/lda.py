@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from topicloom import storage
+from topicloom import memory, storage
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import load_corpus
@@ -19,7 +19,7 @@ from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kern
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.models import _inputs
 from topicloom.models.stored import StoredModel
-from topicloom.progress import progress
+from topicloom.progress import announce, progress
 
 _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
     **dict.fromkeys(("max_iter", "lag", "n_chains", "n_shards", "n_mh", "trace_every", "checkpoint_every"), 1),
@@ -141,6 +141,9 @@ class LDA(StoredModel):
                 Path(self.checkpoint_dir), corpus, type(self).__name__, self._plain_params(), seed
             )
         kernel = self._kernel()
+        if self.verbose > 0:
+            averaged = self.burn_in is not None
+            announce(str(memory.estimate(corpus, self.n_components, self.sampler, self.n_chains, averaged=averaged)))
         chains = [start_chain(kernel, corpus, prior, seed, index) for index in range(self.n_chains)]
         self._run(kernel, corpus, chains, plan, callbacks, checkpoint)
         return self
