@@ -1,0 +1,171 @@
+"""Variational Bayes for LDA (CVB eqs. 4 to 6), and the same local step for its stochastic relatives.
+
+A token's distribution over topics follows from its document's and its word's parameters, γ_k ∝ t_k(d) · w_k(v), so it
+is never stored: a pair needs one dot product, a document's new parameters are sums of rows, a word's are too.
+``topics[v]`` holds w and ``mix[d]`` holds t. For variational Bayes both are exp E[log ·], exp(Ψ(a_k) − Ψ(Σ a)); with
+``plain`` the document's is the mean itself, which is the zero-order collapsed form.
+"""
+
+import numpy as np
+
+from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
+from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels.special import digamma, exp
+
+
+@reducing_kernel
+def _dot(left: FloatArray, right: FloatArray) -> float:
+    total = 0.0
+    for k in range(left.shape[0]):
+        total += left[k] * right[k]
+    return total
+
+
+@reducing_kernel
+def _sum(row: FloatArray) -> float:
+    total = 0.0
+    for k in range(row.shape[0]):
+        total += row[k]
+    return total
+
+
+@kernel
+def _add_scaled(out: FloatArray, row: FloatArray, scale: float) -> None:
+    for k in range(row.shape[0]):
+        out[k] += row[k] * scale
+
+
+@reducing_kernel
+def _renew(row: FloatArray, alpha: FloatArray, mix: FloatArray, sums: FloatArray) -> float:
+    """α̃ ← α + t Σ_i n_i w_i / norm_i (eq. 4); returns how far it moved, and leaves ``sums`` at 0."""
+    moved = 0.0
+    for k in range(row.shape[0]):
+        new = alpha[k] + mix[k] * sums[k]
+        moved += abs(new - row[k])
+        row[k] = new
+        sums[k] = 0.0
+    return moved
+
+
+@kernel
+def exp_mean_log(row: FloatArray, out: FloatArray) -> None:
+    """exp E[log θ_k] under a Dirichlet with the parameters ``row``."""
+    base = digamma(_sum(row))
+    for k in range(row.shape[0]):
+        out[k] = exp(digamma(row[k]) - base)
+
+
+@kernel
+def _set_mix(row: FloatArray, plain: bool, mix: FloatArray) -> None:
+    if plain:
+        mix[:] = row
+    else:
+        exp_mean_log(row, mix)
+
+
+@kernel
+def fit_documents(
+    doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
+    alpha: FloatArray, plain: bool, tol: float, max_rounds: int, doc: FloatArray, mix: FloatArray, scale: FloatArray,
+    moved: FloatArray, fit: FloatArray,
+) -> None:  # fmt: skip
+    """Bring α̃ of each document to where it stays, the topics held fixed.
+
+    ``doc[d]`` is where it starts and ends. A document is done when a round moves its parameters by less than ``tol`` a
+    topic, or after ``max_rounds``. Leaves t in ``mix[d]``, n/norm of each pair in ``scale``, the document's whole move
+    in ``moved[d]`` and Σ n log norm in ``fit[d]``.
+    """
+    n_topics = topics.shape[1]
+    sums = np.zeros(n_topics)
+    before = np.empty(n_topics)
+    for d in range(doc_start, doc_stop):
+        start, stop = ptr[d], ptr[d + 1]
+        row, t = doc[d], mix[d]
+        before[:] = row
+        if start == stop:
+            row[:] = alpha
+        _set_mix(row, plain, t)
+        for _ in range(max_rounds if stop > start else 0):
+            for i in range(start, stop):
+                w = topics[word[i]]
+                _add_scaled(sums, w, count[i] / _dot(t, w))
+            change = _renew(row, alpha, t, sums)
+            _set_mix(row, plain, t)
+            if change < tol * n_topics:
+                break
+        total = 0.0
+        for i in range(start, stop):
+            norm = _dot(t, topics[word[i]])
+            scale[i] = count[i] / norm
+            total += count[i] * np.log(norm)
+        fit[d] = total
+        change = 0.0
+        for k in range(n_topics):
+            change += abs(row[k] - before[k])
+        moved[d] = change
+
+
+@kernel
+def log_norms(
+    doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
+    doc: FloatArray, fit: FloatArray,
+) -> None:  # fmt: skip
+    """fit[d] = Σ n log Σ_k t_k w_k with the documents as they stand: the bound's part for words."""
+    t = np.empty(topics.shape[1])
+    for d in range(doc_start, doc_stop):
+        exp_mean_log(doc[d], t)
+        total = 0.0
+        for i in range(ptr[d], ptr[d + 1]):
+            total += count[i] * np.log(_dot(t, topics[word[i]]))
+        fit[d] = total
+
+
+@kernel
+def expected_word_counts(
+    first: int, last: int, words: Int32Array, word_ptr: Int64Array, pair: Int64Array, pair_doc: Int32Array,
+    topics: FloatArray, mix: FloatArray, scale: FloatArray, out: FloatArray,
+) -> None:  # fmt: skip
+    """out[j] = Σ_d n_dv γ_dvk of word v = words[j], j from ``first`` to ``last`` (the sum of eq. 5).
+
+    Pairs come ordered by word: a word's sum belongs to one caller and has one order, whatever the number of threads.
+    """
+    for j in range(first, last):
+        row = out[j]
+        row[:] = 0.0
+        for at in range(word_ptr[j], word_ptr[j + 1]):
+            i = pair[at]
+            _add_scaled(row, mix[pair_doc[i]], scale[i])
+        w = topics[words[j]]
+        for k in range(row.shape[0]):
+            row[k] *= w[k]
+
+
+@kernel
+def exp_mean_log_topics(first: int, last: int, word: FloatArray, base: FloatArray, out: FloatArray) -> None:
+    """exp E[log φ_kv] of the words from ``first`` to ``last``; ``base[k]`` is Ψ(Σ_v β̃_kv)."""
+    for v in range(first, last):
+        row, to = word[v], out[v]
+        for k in range(base.shape[0]):
+            to[k] = exp(digamma(row[k]) - base[k])
+
+
+@kernel
+def mean_log_columns(rows: FloatArray, use: BoolArray, out: FloatArray) -> None:
+    """out[k] = Σ_d E[log θ_dk] over the rows to use."""
+    out[:] = 0.0
+    for d in range(rows.shape[0]):
+        if use[d]:
+            base = digamma(_sum(rows[d]))
+            for k in range(rows.shape[1]):
+                out[k] += digamma(rows[d, k]) - base
+
+
+@kernel
+def sum_digamma(rows: FloatArray, shift: FloatArray, use: BoolArray, out: FloatArray) -> None:
+    """out[k] = Σ_d Ψ(rows[d, k] + shift[k]) over the rows to use."""
+    out[:] = 0.0
+    for d in range(rows.shape[0]):
+        if use[d]:
+            row = rows[d]
+            for k in range(rows.shape[1]):
+                out[k] += digamma(row[k] + shift[k])
