@@ -1,4 +1,4 @@
-"""What benchmarks share: optional rivals, timings taken in turn, tables."""
+"""What benchmarks share: optional rivals, timings taken in turn, memory, tables and figures."""
 
 import os
 import platform
@@ -7,12 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 import topicloom
-from topicloom.errors import MissingExtraError
+from topicloom.errors import InputError, MissingExtraError
 
 
 def rival(name: str) -> ModuleType:
@@ -25,10 +27,15 @@ def rival(name: str) -> ModuleType:
         ) from error
 
 
-def timed(do: Callable[[], object]) -> float:
-    started = time.perf_counter()
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+"""The time that passes, or, where a machine is shared, the time that this process gets, all its threads together."""
+
+
+def timed(do: Callable[[], object], clock: str = "wall") -> float:
+    now = CLOCKS[clock]
+    started = now()
     do()
-    return time.perf_counter() - started
+    return now() - started
 
 
 def in_turn(work: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
@@ -42,6 +49,19 @@ def in_turn(work: Sequence[Callable[[], object]], rounds: int) -> list[list[floa
             which = (i + turn) % len(work)
             seconds[which].append(timed(work[which]))
     return seconds
+
+
+def resident(field: str = "VmRSS") -> int:
+    """Bytes of memory of this process: VmRSS now, VmHWM at most, RssAnon without pages of files."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) * 1024
+    raise InputError(f"/proc/self/status has no {field}; memory is measured on Linux alone.")
+
+
+def forget_peak() -> None:
+    """Let VmHWM start anew from what is resident now."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def import_seconds(statement: str, repeats: int = 5) -> float:
@@ -63,3 +83,19 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + "|".join(["---", *["---:"] * (len(header) - 1)]) + "|"]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
+
+
+def figure(panels: tuple[int, int], size: tuple[float, float] = (4.6, 3.4)) -> tuple[Any, Any]:
+    """A matplotlib figure with rows × columns of axes, drawn without a screen."""
+    matplotlib = rival("matplotlib")
+    matplotlib.use("Agg")
+    rows, columns = panels
+    pyplot = import_module("matplotlib.pyplot")
+    whole = (size[0] * columns, size[1] * rows)
+    drawn, axes = pyplot.subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
+    return drawn, axes
+
+
+def save_figure(drawn: Any, path: Path) -> None:
+    drawn.savefig(path, dpi=120, metadata={"Software": None})
+    import_module("matplotlib.pyplot").close(drawn)

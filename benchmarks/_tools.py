@@ -1,0 +1,127 @@
+"""Samplers of LDA behind one door: start, sweep, and the topic of every token of the corpus."""
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+import topicloom
+from benchmarks._common import forget_peak, resident, rival, timed
+from topicloom._types import AnyArray
+from topicloom.corpus import Corpus
+from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
+from topicloom.inference.samplers import log_joint
+from topicloom.inference.state import rebuild_counts
+
+ALPHA, BETA, SEED = 0.1, 0.01, 1
+TOMOTOPY = "tomotopy"
+
+
+class Tool(Protocol):
+    """A chain of some program. Making one draws the first topics."""
+
+    def sweep(self) -> object: ...
+
+    def topics(self) -> AnyArray:
+        """The topic of each token, in the order of the corpus."""
+
+
+class Ours:
+    """A chain of one of our samplers."""
+
+    def __init__(self, sampler: str, corpus: Corpus, n_topics: int, schedule: Schedule | None = None) -> None:
+        self._kernel, self._corpus, self._prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics)
+        self._schedule, self._sweep = schedule or Schedule(), 0
+        self._state = self._kernel.init(corpus, self._prior, Key(SEED, 0, 0))
+
+    def sweep(self) -> None:
+        self._sweep += 1
+        key = Key(SEED, 0, self._sweep)
+        self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, key, self._schedule)
+
+    def topics(self) -> AnyArray:
+        return self._state.z
+
+
+class Tomotopy:
+    """A chain of tomotopy's, its priors fixed. It keeps the order of the words, but takes no empty document."""
+
+    def __init__(self, corpus: Corpus, n_topics: int, workers: int = 1) -> None:
+        self._model: Any = rival(TOMOTOPY).LDAModel(k=n_topics, alpha=ALPHA, eta=BETA, seed=SEED)
+        self._model.optim_interval = 0
+        self._workers = workers
+        names = np.array(corpus.vocabulary, dtype=object)
+        for d in np.flatnonzero(corpus.doc_lengths):
+            self._model.add_doc(names[corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]]].tolist())
+        self._train(0)
+
+    def _train(self, sweeps: int) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # that more workers than one give other results each time
+            self._model.train(sweeps, workers=self._workers)
+
+    def sweep(self) -> None:
+        self._train(1)
+
+    def topics(self) -> AnyArray:
+        return np.concatenate([np.asarray(doc.topics) for doc in self._model.docs])
+
+    def words(self, corpus: Corpus) -> AnyArray:
+        """Its tokens in our numbers, to show that the order is kept."""
+        number = {word: v for v, word in enumerate(corpus.vocabulary)}
+        ours = np.array([number[word] for word in self._model.vocabs])
+        theirs = np.concatenate([np.asarray(doc.words) for doc in self._model.docs])
+        return np.asarray(ours[theirs])
+
+
+def fixed_prior(corpus: Corpus, n_topics: int) -> Prior:
+    return make_prior(np.full(n_topics, ALPHA), np.full(corpus.n_words, BETA), corpus.n_docs)
+
+
+def start(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1) -> Tool:
+    """The chain of a tool: tomotopy, or one of our samplers."""
+    if name == TOMOTOPY:
+        return Tomotopy(corpus, n_topics, n_threads)
+    return Ours(name, corpus, n_topics, Schedule(n_shards=n_shards, n_jobs=n_threads))
+
+
+def likelihood(corpus: Corpus, topics: AnyArray, n_topics: int) -> float:
+    """log p(w, z | α, β) a token: one program for all tools."""
+    state = rebuild_counts(corpus, topics, n_topics)
+    return log_joint(corpus, state, fixed_prior(corpus, n_topics)) / max(corpus.n_tokens, 1)
+
+
+def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> float:
+    """Seconds of a first sweep over a few documents: compiling, or loading what an earlier run compiled."""
+    few = corpus.select(range(min(20, corpus.n_docs)))
+    return timed(lambda: start(name, few, n_topics, n_shards).sweep())
+
+
+def read(data: Path, name: str) -> Corpus:
+    return topicloom.read(data / name, format="folder")
+
+
+def own_peak(name: str, data: Path, corpus_name: str, n_topics: int) -> int:
+    """Bytes that this process needs for a chain and its corpus beyond what it has before it reads the corpus.
+
+    To be called in a process of its own. Reading the corpus and handing it over are not counted; two sweeps are.
+    """
+    some = topicloom.datasets.bars(n_docs=30).corpus
+    warm_up(name, some, n_topics)
+    before = resident()
+    corpus: Corpus | None = read(data, corpus_name)
+    assert corpus is not None
+    tool = start(name, corpus, n_topics)
+    if name == TOMOTOPY:
+        corpus = None  # it has a copy
+    forget_peak()
+    tool.sweep()
+    tool.sweep()
+    return resident("VmHWM") - before
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,167 @@
+"""Time of a sweep against the number of tokens and against the number of topics.
+
+    python -m benchmarks.scaling --tokens 1e5 1e6 1e7 1e8 --topics 100 1000 10000
+
+Corpora are synthetic, with Zipf's law for their words (``topicloom.datasets.zipf``). Chains start from random topics;
+after ``--settle`` sweeps the median of ``--sweeps`` more is taken. A size whose sweeps would take more than
+``--seconds-cap`` in all, judged by the size before it, is left out and said to be. A table and curves are written to
+``--out``.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks._common import CLOCKS, figure, machine, save_figure, table, timed
+from benchmarks._tools import ALPHA, BETA, Ours, say, warm_up
+from topicloom.corpus import Corpus
+from topicloom.datasets import zipf
+from topicloom.errors import InputError, MissingExtraError
+from topicloom.inference.kernel import Schedule, kernel_names
+
+LINEAR = 0.15  # an exponent is called linear within this of 1
+DOC_LENGTH = 200.0
+
+
+class Cell(NamedTuple):
+    sampler: str
+    n_tokens: int
+    n_topics: int
+    first: float  # seconds of the first sweep
+    settled: float  # median seconds of the last ones
+
+    @property
+    def per_token(self) -> float:
+        """Nanoseconds."""
+        return self.settled / self.n_tokens * 1e9
+
+
+def measure(corpus: Corpus, sampler: str, n_topics: int, settle: int, sweeps: int, threads: int, clock: str) -> Cell:
+    schedule = Schedule() if threads == 1 else Schedule(n_shards=4 * threads, n_jobs=threads)
+    chain = Ours(sampler, corpus, n_topics, schedule)
+    seconds = [timed(chain.sweep, clock) for _ in range(settle + sweeps)]
+    return Cell(sampler, corpus.n_tokens, n_topics, seconds[0], float(np.median(seconds[settle:])))
+
+
+def exponent(cells: Sequence[Cell]) -> float:
+    """The power of the number of tokens with which the time grows, by least squares on logarithms."""
+    x, y = np.log([cell.n_tokens for cell in cells]), np.log([cell.settled for cell in cells])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def run(given: argparse.Namespace) -> tuple[list[Cell], list[str]]:
+    """All cells that are within the cap, and a note for each that is not."""
+    cells: list[Cell] = []
+    left_out: list[str] = []
+    rounds = given.settle + given.sweeps
+    for n_tokens in sorted(given.tokens):
+        corpus = zipf(n_tokens, given.words, 100, doc_length=DOC_LENGTH, seed=1).corpus
+        for sampler in given.samplers:
+            warm_up(sampler, corpus, 2, 1 if given.threads == 1 else 4 * given.threads)
+            for n_topics in sorted(given.topics):
+                smaller = [c for c in cells if (c.sampler, c.n_topics) == (sampler, n_topics)]
+                expected = smaller[-1].first * n_tokens / smaller[-1].n_tokens * rounds if smaller else 0.0
+                dropped = any(f"{sampler}, K = {n_topics:,}," in note for note in left_out)
+                if dropped or expected > given.seconds_cap:
+                    left_out.append(f"{sampler}, K = {n_topics:,}, {n_tokens:,} tokens: about {expected:.0f} s")
+                    continue
+                cells.append(measure(corpus, sampler, n_topics, given.settle, given.sweeps, given.threads, given.clock))
+                say(f"{sampler}, {n_tokens:,} tokens, K = {n_topics:,}: {cells[-1].per_token:.0f} ns a token")
+    return cells, left_out
+
+
+def rows_of(cells: Sequence[Cell]) -> list[list[str]]:
+    return [
+        [cell.sampler, f"{cell.n_topics:,}", f"{cell.n_tokens:,}", f"{cell.first / cell.n_tokens * 1e9:.0f}",
+         f"{cell.settled:.4g}", f"{cell.per_token:.0f}"]
+        for cell in sorted(cells, key=lambda c: (c.sampler, c.n_topics, c.n_tokens))
+    ]  # fmt: skip
+
+
+def verdicts(cells: Sequence[Cell]) -> list[str]:
+    """For each sampler and number of topics: how the time grows with tokens."""
+    found = []
+    for sampler, n_topics in sorted({(cell.sampler, cell.n_topics) for cell in cells}):
+        group = [cell for cell in cells if (cell.sampler, cell.n_topics) == (sampler, n_topics)]
+        if len(group) > 1:
+            power = exponent(group)
+            word = "linear" if abs(power - 1) <= LINEAR else "NOT linear"
+            found.append(f"{sampler}, K = {n_topics:,}: time grows as tokens to the power of {power:.2f}, {word}.")
+    return found
+
+
+def draw(cells: Sequence[Cell], path: Path) -> None:
+    drawn, ((by_tokens, by_topics),) = figure((1, 2))
+    for sampler, n_topics in sorted({(cell.sampler, cell.n_topics) for cell in cells}):
+        group = [cell for cell in cells if (cell.sampler, cell.n_topics) == (sampler, n_topics)]
+        by_tokens.plot(
+            [c.n_tokens for c in group], [c.settled for c in group], "o-", ms=3, label=f"{sampler}, K = {n_topics:,}"
+        )
+    for sampler, n_tokens in sorted({(cell.sampler, cell.n_tokens) for cell in cells}):
+        group = sorted((c for c in cells if (c.sampler, c.n_tokens) == (sampler, n_tokens)), key=lambda c: c.n_topics)
+        by_topics.plot(
+            [c.n_topics for c in group], [c.per_token for c in group], "o-", ms=3, label=f"{sampler}, {n_tokens:.0e}"
+        )
+    by_tokens.set(xscale="log", yscale="log", xlabel="tokens", ylabel="seconds a sweep")
+    by_topics.set(xscale="log", yscale="log", xlabel="topics", ylabel="nanoseconds a token")
+    for panel in (by_tokens, by_topics):
+        panel.legend(fontsize=7)
+    save_figure(drawn, path)
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    def whole(text: str) -> int:
+        return int(float(text))
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--tokens", nargs="+", type=whole, default=[10**5, 10**6])
+    parser.add_argument("--topics", nargs="+", type=whole, default=[100, 1000])
+    parser.add_argument("--words", type=whole, default=50_000)
+    parser.add_argument("--samplers", nargs="+", default=["auto"], choices=kernel_names())
+    parser.add_argument("--settle", type=int, default=10)
+    parser.add_argument("--sweeps", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1, help="with more than one: four shards a thread")
+    parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
+    parser.add_argument("--seconds-cap", type=float, default=600.0, help="of one size's sweeps together")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--name", default="scaling", help="of the files written to --out")
+    given = parser.parse_args(arguments)
+    if min(given.sweeps, given.threads, *given.topics, *given.tokens) < 1 or given.settle < 0:
+        parser.error("--tokens, --topics, --sweeps and --threads must be at least 1, --settle at least 0")
+    return given
+
+
+def main(arguments: Sequence[str]) -> None:
+    given = parse(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    cells, left_out = run(given)
+    if not cells:
+        raise InputError("--seconds-cap leaves nothing to measure; raise it.")
+    draw(cells, given.out / f"{given.name}.png")
+    head = ["sampler", "K", "tokens", "first sweep, ns a token", "settled, s a sweep", "settled, ns a token"]
+    text = [
+        f"`python -m benchmarks.scaling {' '.join(arguments)}`",
+        machine(),
+        f"Documents of {DOC_LENGTH:.0f} tokens on average, {given.words:,} words with Zipf's law, α = {ALPHA}, "
+        f"β = {BETA}, {given.threads} thread{'s' * (given.threads > 1)}; settled is the median of {given.sweeps} "
+        f"sweeps after {given.settle}, in {given.clock} time.",
+        table(head, rows_of(cells)),
+        "\n".join(f"- {line}" for line in verdicts(cells)),
+    ]
+    if left_out:
+        text.append(f"Left out, with their expected time above {given.seconds_cap:.0f} s: {'; '.join(left_out)}.")
+    text.append(f"![time of a sweep]({given.name}.png)")
+    whole = "\n\n".join(text) + "\n"
+    (given.out / f"{given.name}.md").write_text(f"# Scaling\n\n{whole}", encoding="utf-8")
+    print(whole)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (InputError, MissingExtraError) as error:
+        sys.exit(f"error: {error}")
