@@ -1,0 +1,79 @@
+"""The sampler "mh": proposals in constant time, accepted or refused so that the posterior stays exact."""
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.samplers import Range, _dense_init, _sweep_blocks, log_joint
+from topicloom.inference.state import AnyState, State, rebuild_counts
+from topicloom.kernels import gibbs_mh
+from topicloom.kernels.draw import build_aliases
+
+
+class Scratch(NamedTuple):
+    """What proposals draw from beside the state, made anew for each sweep and shared by its blocks.
+
+    A block writes to ``z_by_word`` only where its own words are, so blocks do not meet there either.
+    """
+
+    word_ptr: Int64Array
+    token: Int64Array
+    z_by_word: AnyArray  # z in the order of the words
+    alpha_keep: FloatArray  # alias tables of the rows of α
+    alpha_other: Int32Array
+    boost_sum: FloatArray
+    boost_keep: FloatArray  # and of the seed words' boosts
+    boost_other: Int32Array
+
+
+def make_scratch(corpus: Corpus, state: AnyState, prior: Prior) -> Scratch:
+    word_ptr, token = corpus.by_word
+    return Scratch(
+        word_ptr, token, state.z[token], *_aliases(prior.alpha), prior.boost.sum(axis=1), *_aliases(prior.boost)
+    )
+
+
+def _aliases(weight: FloatArray) -> tuple[FloatArray, Int32Array]:
+    keep, other = np.empty(weight.shape), np.empty(weight.shape, np.int32)
+    build_aliases(weight, keep, other)
+    return keep, other
+
+
+def sweep(
+    corpus: Corpus,
+    state: AnyState,
+    prior: Prior,
+    key: Key,
+    schedule: Schedule,
+    by_word: bool = True,
+    by_doc: bool = True,
+) -> tuple[AnyState, Info]:
+    """One sweep; tests leave out one of the two proposals."""
+    scratch = make_scratch(corpus, state, prior)
+
+    def block(
+        corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray
+    ) -> Int64Array:  # fmt: skip
+        work = np.zeros(2, np.int64)
+        gibbs_mh.sweep_block(
+            *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch,
+            schedule.n_mh, by_word, by_doc, rng, work,
+        )  # fmt: skip
+        return work
+
+    return _sweep_blocks(block, corpus, state, prior, key, schedule)
+
+
+def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+    weight = np.empty(prior.n_topics)
+    doc = int(corpus.token_docs[token])
+    gibbs_mh.conditional(token, doc, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, weight)
+    return weight
+
+
+# A proposed topic's count is looked up at random, which a dense matrix answers at once; a sweep that searched lists for
+# it took 1.3 to 4 times as long (real corpora of 0.5 and 2.4 million tokens, 100 to 5,000 topics).
+register(Kernel("mh", _dense_init, rebuild_counts, sweep, log_joint, _conditional, exact=True))
