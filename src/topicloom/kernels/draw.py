@@ -34,9 +34,10 @@ def build_alias(weight: FloatArray, keep: FloatArray, other: Int32Array) -> None
             large += 1
             stack[small] = rich
             small += 1
-    while small > 0:  # full but for rounding
-        small -= 1
-        keep[stack[small]] = 1.0
+    for j in range(small):  # what is left of either kind is full but for rounding
+        keep[stack[j]] = 1.0
+    for j in range(large, n):
+        keep[stack[j]] = 1.0
 
 
 @kernel
