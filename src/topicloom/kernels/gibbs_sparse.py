@@ -104,7 +104,7 @@ def sweep_block(
         inverse[k] = 1.0 / (topic[k] + beta_sum[k])
     row, total_coef = -1, 0.0
     changed, weighed = 0, 0
-    weighed_word, weighed_topic, own, total_list = np.int64(-1), np.int64(-1), np.int64(0), 0.0
+    weighed_word, weighed_topic, own, total_list = -1, -1, 0, 0.0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if alpha_row[d] != row or d % _REFRESH == 0:
@@ -127,7 +127,7 @@ def sweep_block(
                 continue
             start = list_ptr[v]
             size = list_size[v]
-            old = np.int64(z[i])
+            old = int(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = 1.0 / (topic[old] - 1 + beta_sum[old])
             coef_out = (doc[old] - 1 + a[old]) * inverse_out
