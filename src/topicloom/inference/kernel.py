@@ -105,7 +105,8 @@ def kernel_names() -> list[str]:
 def _load() -> None:
     """The package's own kernels register themselves when their module is imported."""
     import topicloom.inference.mh
-    import topicloom.inference.samplers  # noqa: F401
+    import topicloom.inference.samplers
+    import topicloom.inference.warp  # noqa: F401
 
 
 def make_prior(
