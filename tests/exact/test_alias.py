@@ -40,7 +40,7 @@ def test_a_draw_follows_the_table() -> None:
     """u run through a fine grid: each topic gets its share of the grid, to within one point a column."""
     weight = np.array([0.3, 5.0, 0.0, 1.2, 0.01, 2.5, 2.5])
     keep, other = table(weight)
-    n = 700_000
+    n = 70_000
     hits = np.bincount([draw_alias(keep, other, (i + 0.5) / n) for i in range(n)], minlength=7)
     assert np.max(np.abs(hits - weight / weight.sum() * n)) <= 7
     assert hits[2] == 0
