@@ -78,6 +78,12 @@ def machine(*rivals: ModuleType) -> str:
     return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores} cores."
 
 
+def without_path(arguments: Sequence[str], option: str) -> str:
+    """A command's arguments, with DATA in place of the path that follows an option."""
+    before = ["", *arguments]
+    return " ".join("DATA" if last == option else part for part, last in zip(arguments, before, strict=False))
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A markdown table, first column left, all others right."""
     lines = ["| " + " | ".join(header) + " |", "|" + "|".join(["---", *["---:"] * (len(header) - 1)]) + "|"]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, machine, table, timed
+from benchmarks._common import CLOCKS, machine, table, timed, without_path
 from benchmarks._tools import SEED, fixed_prior, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
@@ -125,6 +125,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--after", nargs="+", type=int, default=[0, 2, 5, 10, 30, 100], help="sweeps")
     parser.add_argument("--repeats", type=int, default=2, help="timings of which the least counts")
     parser.add_argument("--clock", default="cpu", choices=CLOCKS)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--name", default="crossover", help="of the file written to --out")
     given = parser.parse_args(arguments)
     if min(given.repeats, *given.topics) < 1 or min(given.after) < 0:
         parser.error("--topics and --repeats must be at least 1, --after at least 0")
@@ -135,7 +137,11 @@ def main(arguments: Sequence[str]) -> None:
         corpus = zipf(500_000, 20_000, 50, seed=1).corpus if name == "zipf" else read(given.data, name)
         for n_topics in given.topics:
             readings += measure(name, corpus, n_topics, sorted(given.after), given.repeats, given.clock)
-    print(f"{machine()}\n\n{report(readings)}")
+    shown = without_path(arguments, "--data")
+    text = f"`python -m benchmarks.crossover {shown}`\n\n{machine()}\n\n{report(readings)}\n"
+    given.out.mkdir(parents=True, exist_ok=True)
+    (given.out / f"{given.name}.md").write_text(f"# Lists or all topics\n\n{text}", encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

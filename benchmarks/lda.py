@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import _programs, _tools
-from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, table, timed
+from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, table, timed, without_path
 from benchmarks._tools import ALPHA, BETA, TOMOTOPY, Tool, likelihood, say, start, warm_up
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
@@ -218,7 +218,7 @@ def draw(results: Results, path: Path) -> None:
             style = {"color": f"C{names.index(curve.name)}", "lw": 1.2, "ls": "-" if curve.seconds else "--"}
             panel.plot([p.seconds for p in points], [p.likelihood for p in points], label=curve.name, **style)
         panel.set(xscale="log", title=f"{corpus}, K = {k}", xlabel="seconds", ylabel="log p(w, z) a token")
-        panel.legend(fontsize=7)
+        panel.legend(fontsize=7, loc="lower right")
     save_figure(drawn, path)
 
 
@@ -258,7 +258,7 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
     """Run everything, write points and figure, and return the text."""
     results: Results = {}
     rivals = [rival(TOMOTOPY)] if TOMOTOPY in tools else []
-    text = [f"`python -m benchmarks.lda {' '.join(given.shown)}`", machine(*rivals), how(given, tools)]
+    text = [f"`python -m benchmarks.lda {given.shown}`", machine(*rivals), how(given, tools)]
     for name in given.corpus:
         corpus = _tools.read(given.data, name)
         sizes = f"{corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens"
@@ -326,9 +326,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     unknown = set(given.samplers or ()) - set(kernel_names())
     if unknown:
         parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(kernel_names())}")
-    # The command without what depends on the machine.
-    given.shown = ["--data", "DATA", *[a for a, before in zip(arguments, ["", *arguments], strict=False)
-                                      if a != "--data" and before != "--data"]]  # fmt: skip
+    given.shown = without_path(arguments, "--data")
     return given
 
 

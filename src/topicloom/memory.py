@@ -20,11 +20,26 @@ class Sizes(NamedTuple):
     n_tokens: int
 
 
+class _Task(NamedTuple):
+    """What the bytes of a sampler depend on."""
+
+    n_words: int
+    n_tokens: int
+    n_topics: int
+    entries: int  # of words' lists of topics, Σ_v min(n_v, K)
+    n_mh: int
+
+    @property
+    def topic_bytes(self) -> int:
+        return np.dtype(topic_dtype(self.n_topics)).itemsize
+
+
 class _Room(NamedTuple):
-    """Bytes of a chain's counts, and of what a sweep needs beside them."""
+    """Bytes of a chain's counts, of what its sweep needs beside them, and of what all chains share."""
 
     counts: int
-    sweep: int
+    sweep: int = 0
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,7 @@ class MemoryPlan:
     assignments: int  # the tokens' topics, 2 bytes each (4 beyond 65,536 topics), of all chains
     documents: int  # pointers, lengths, priors, vocabulary: what grows with documents and words alone
     counts: int  # of words in topics, of all chains
-    sweep: int  # what a sweep makes and gives back
+    sweep: int  # what sweeps need beside: made and given back, or kept with the corpus
     averages: int  # sums over kept samples
     estimates: int  # expected counts and φ, as the fit ends; two thirds of it stay
     doc_topic: int  # θ, when it is first asked for
@@ -68,7 +83,13 @@ class MemoryPlan:
 
 
 def estimate(
-    corpus: Corpus | Sizes, n_topics: int, sampler: str = "auto", n_chains: int = 1, *, averaged: bool = False
+    corpus: Corpus | Sizes,
+    n_topics: int,
+    sampler: str = "auto",
+    n_chains: int = 1,
+    *,
+    n_mh: int = 2,
+    averaged: bool = False,
 ) -> MemoryPlan:
     """What a fit of LDA on the corpus, or on one of these sizes, will take.
 
@@ -83,17 +104,18 @@ def estimate(
         names = sum(map(len, corpus.vocabulary)) + 60 * v
     else:
         entries, names = min(n, v * n_topics), 70 * v
-    room = _ROOM.get(sampler, _dense)(v, n, n_topics, entries)
+    task = _Task(v, n, n_topics, entries, n_mh)
+    room = _ROOM.get(sampler, _dense)(task)
     cells = 8 * v * n_topics
     return MemoryPlan(
         tokens=4 * n,
-        assignments=n * np.dtype(topic_dtype(n_topics)).itemsize * n_chains,
+        assignments=n * task.topic_bytes * n_chains,
         documents=20 * d + 28 * v + names,
         counts=room.counts * n_chains,
-        sweep=room.sweep * n_chains,
+        sweep=room.sweep * n_chains + room.shared,
         # Adding a sample to a sum makes a new sum, so that for a moment there are two arrays more.
         averages=8 * (d + v) * n_topics * (n_chains + 2) if averaged else 0,
-        estimates=3 * cells + (0 if sampler == "dense" else cells // 2),
+        estimates=3 * cells + (0 if sampler in ("dense", "mh") else cells // 2),
         doc_topic=8 * d * n_topics,
         mapped=isinstance(corpus, Corpus) and is_mapped(corpus),
     )
@@ -102,21 +124,38 @@ def estimate(
 # -- what each sampler keeps -----------------------------------------------------------------------------------------
 
 
-def _dense(n_words: int, n_tokens: int, n_topics: int, entries: int) -> _Room:
-    return _Room((4 * n_words + 8) * n_topics, 0)
+def _dense(task: _Task) -> _Room:
+    return _Room((4 * task.n_words + 8) * task.n_topics)
 
 
-def _lists(n_words: int, n_tokens: int, n_topics: int, entries: int) -> _Room:
-    return _Room(8 * (entries + n_topics + 1) + 12 * n_words, 0)
+def _lists(task: _Task) -> _Room:
+    return _Room(8 * (task.entries + task.n_topics + 1) + 12 * task.n_words)
 
 
-def _auto(n_words: int, n_tokens: int, n_topics: int, entries: int) -> _Room:
+def _auto(task: _Task) -> _Room:
     """Lists, and beside them a dense matrix in those sweeps that are quicker with one."""
-    lists = _lists(n_words, n_tokens, n_topics, entries)
-    return _Room(lists.counts, 4 * n_words * n_topics)
+    return _Room(_lists(task).counts, sweep=4 * task.n_words * task.n_topics)
 
 
-_ROOM: dict[str, Callable[[int, int, int, int], _Room]] = {"dense": _dense, "sparse": _lists, "auto": _auto}
+def _mh(task: _Task) -> _Room:
+    """A dense matrix; the tokens by word; in a sweep their topics in that order."""
+    return _Room(_dense(task).counts, sweep=task.topic_bytes * task.n_tokens, shared=8 * (task.n_tokens + task.n_words))
+
+
+def _warp(task: _Task) -> _Room:
+    """Lists; the tokens by word; in a sweep each token's topic and proposals."""
+    number = 4 if task.n_tokens < 1 << 32 else 8
+    slots = task.topic_bytes * (1 + task.n_mh) * task.n_tokens
+    return _Room(_lists(task).counts, sweep=slots, shared=number * task.n_tokens + 8 * task.n_words)
+
+
+_ROOM: dict[str, Callable[[_Task], _Room]] = {
+    "dense": _dense,
+    "sparse": _lists,
+    "auto": _auto,
+    "mh": _mh,
+    "warp": _warp,
+}
 
 
 def _listed(parts: dict[str, int]) -> str:

@@ -267,6 +267,7 @@ def test_the_crossover_is_where_the_lines_meet(corpus: Corpus) -> None:
     (a, b), (c, d) = crossover.lines(readings)
     assert (a, b, c, d) == pytest.approx((50, 1, 30, 2))
     assert "sparse is quicker where L < 10.0 + 0.500 K" in crossover.report(readings)
+    assert _common.without_path(["--a", "1", "--data", "/x/y", "--b"], "--data") == "--a 1 --data DATA --b"
     found = crossover.measure("tiny", corpus, 3, [0, 2], 1, "wall")
     assert [reading.sweep for reading in found] == [0, 2]
     assert all(0 < reading.length <= 3 and reading.loss >= 1 for reading in found)

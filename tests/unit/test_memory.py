@@ -31,6 +31,13 @@ def test_a_chain_takes_what_is_said(sampler: str, n_topics: int, corpus: Corpus)
     assert plan.doc_topic == 8 * corpus.n_docs * n_topics
 
 
+def test_what_sweeps_need_beside_is_counted(corpus: Corpus) -> None:
+    n, v = corpus.n_tokens, corpus.n_words
+    assert [estimate(corpus, 10, name).sweep for name in ("dense", "sparse", "auto")] == [0, 0, 4 * v * 10]
+    assert estimate(corpus, 10, "mh", 3).sweep == 3 * 2 * n + 8 * (n + v)
+    assert estimate(corpus, 10, "warp", 3, n_mh=4).sweep == 3 * 2 * 5 * n + 4 * n + 8 * v
+
+
 def test_chains_and_averages_add_up(corpus: Corpus) -> None:
     one, four = estimate(corpus, 10, "dense"), estimate(corpus, 10, "dense", 4, averaged=True)
     assert (four.counts, four.assignments, four.tokens) == (4 * one.counts, 4 * one.assignments, one.tokens)
