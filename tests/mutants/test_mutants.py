@@ -55,23 +55,16 @@ def sweep_p_value(sweep_block, rebuild, case: oracle.Case, wrong: Prior | None =
 
 REBUILD = {"gibbs_dense": rebuild_counts, "gibbs_sparse": rebuild_lists}
 DENSE = {
-    "token not removed from the word's counts": [
-        ("            row[old] -= 1\n", ""),
-        ("            row[new] += 1\n", "            row[old] -= 1\n            row[new] += 1\n"),
-    ],
-    "token not removed from the document's counts": [
-        ("            doc[old] -= 1\n", ""),
-        ("            doc[new] += 1\n", "            doc[old] -= 1\n            doc[new] += 1\n"),
-    ],
-    "stale topic totals": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
-    "factors of the old topic not refreshed": [
-        ("            coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])\n", "")
-    ],
+    "token not removed from the word's counts": [("row[old] - 1 + b", "row[old] + b")],
+    "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
+    "stale topic totals": [("topic[old] - 1 + beta_sum[old]", "topic[old] + beta_sum[old]")],
+    "totals never updated": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
+    "factors of the old topic not refreshed": [("            coef[old] = coef_out\n", "")],
+    "weights of a run of one word not updated": [("            weight[new] = joined\n", "")],
+    "sum of the weights with the token in it": [("total = total_all - counted + stay", "total = total_all")],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
-    "seed words forgotten": [("if boost_row[v] < 0:", "if True:")],
+    "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
 }
-
-
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> _SHIFT) - 1)", "(entries[start + own] >> _SHIFT)")],
     "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],

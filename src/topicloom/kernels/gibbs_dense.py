@@ -61,42 +61,64 @@ def sweep_block(
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
-    ``work`` returns how many tokens changed and how many weights were computed.
+    Weights are made with all tokens counted, once for a run of tokens of one word: taking a token out, and a move,
+    change the weights of one and of two topics. ``work`` returns how many tokens changed and how many weights were
+    computed.
     """
     n_topics = topic.shape[0]
     weight = np.empty(n_topics, np.float64)
     coef = np.empty(n_topics, np.float64)
     doc = np.empty(n_topics, np.int32)
-    changed, drawn = 0, 0
+    changed, weighed = 0, 0
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
+        weighed_word, total_all = -1, 0.0
         for i in range(begin, end):
             v = words[i]
             if v < word_start or v >= word_stop:
                 continue
             row = word_topic[v]
-            old = np.int64(z[i])
+            seeded = boost_row[v] >= 0
+            if v != weighed_word:
+                weighed_word = v
+                weighed += n_topics
+                if seeded:
+                    total_all = weigh_boosted(row, beta[v], boost[boost_row[v]], coef, weight)
+                else:
+                    total_all = weigh(row, beta[v], coef, weight)
+            old = z[i]
+            b = beta[v] + boost[boost_row[v], old] if seeded else beta[v]
+            coef_out = (doc[old] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
+            stay = (row[old] - 1 + b) * coef_out
+            counted = weight[old]
+            total = total_all - counted + stay
+            u = uniform(stream) * total
+            if u < stay:  # the commonest outcome once a chain has settled, so it comes first
+                continue
+            weight[old] = 0.0
+            new = search(weight, u - stay)
+            weight[old] = stay
+            if new == old:  # only by rounding, at the end of the weights
+                weight[old] = counted
+                continue
             row[old] -= 1
             topic[old] -= 1
             doc[old] -= 1
-            coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])
-            if boost_row[v] < 0:
-                total = weigh(row, beta[v], coef, weight)
-            else:
-                total = weigh_boosted(row, beta[v], boost[boost_row[v]], coef, weight)
-            new = search(weight, uniform(stream) * total)
+            coef[old] = coef_out
             row[new] += 1
             topic[new] += 1
             doc[new] += 1
             coef[new] = (doc[new] + a[new]) / (topic[new] + beta_sum[new])
-            drawn += 1
-            if new != old:
-                z[i] = new
-                changed += 1
+            b = beta[v] + boost[boost_row[v], new] if seeded else beta[v]
+            joined = (row[new] + b) * coef[new]
+            total_all = total - weight[new] + joined
+            weight[new] = joined
+            z[i] = new
+            changed += 1
     work[0] = changed
-    work[1] = drawn * n_topics
+    work[1] = weighed
 
 
 @kernel

@@ -149,33 +149,36 @@ def sweep_block(
                 while entries[start + own] & _TOPIC != old:
                     own += 1
             weighed_topic = old
-            own_weight = weight[own]
-            weight[own] = ((entries[start + own] >> _SHIFT) - 1) * coef_out
-            total = total_list - own_weight + weight[own]
+            stay = ((entries[start + own] >> _SHIFT) - 1) * coef_out
+            total = total_list - weight[own]  # of the other topics in the list
             smooth = beta[v] * (total_coef - coef[old] + coef_out)
             seeded = 0.0
             if boost_row[v] >= 0:
                 b = boost[boost_row[v]]
                 seeded = _weigh_boost(b, coef) + b[old] * (coef_out - coef[old])
-            u = uniform(stream) * (total + smooth + seeded)
+            u = uniform(stream) * (stay + total + smooth + seeded) - stay
+            if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
+                continue
             at = -1
             if u < total:
+                counted = weight[own]
+                weight[own] = 0.0
                 j = 0
                 while j < size - 1 and u >= weight[j]:
                     u -= weight[j]
                     j += 1
+                weight[own] = counted
                 at = start + j
                 new = entries[at] & _TOPIC
             else:
-                kept = coef[old]
+                counted = coef[old]
                 coef[old] = coef_out
                 if u < total + smooth or seeded == 0.0:
                     new = search(coef, (u - total) / beta[v])
                 else:
                     new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
-                coef[old] = kept
+                coef[old] = counted
             if new == old:
-                weight[own] = own_weight
                 continue
             weighed_word = -1
             if at < 0:
