@@ -184,8 +184,9 @@ def test_vb_bound_never_falls(counts, n_topics: int, seed: int, alpha: float, be
         for _ in range(3):
             v.fit_documents(index, topics, prior.alpha[0], False, v.Work(doc_rounds=1), state.doc)
             last = _risen(v.bound(index, state, "vb", prior), last)
-        state, _ = v.iterate(index, state, "vb", prior, v.Work())
-        last = _risen(v.bound(index, state, "vb", prior), last)
+        for fresh in (True, False):
+            state, _ = v.iterate(index, state, "vb", prior, v.Work(doc_rounds=3, fresh=fresh))
+            last = _risen(v.bound(index, state, "vb", prior), last)
         if learn:
             state, prior, _ = learn_priors(index, state, "vb", prior, alpha=True, beta=True)
             last = _risen(v.bound(index, state, "vb", prior), last)

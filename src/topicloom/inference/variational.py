@@ -76,9 +76,10 @@ class Work(NamedTuple):
     """How an iteration is done. All but the number of threads is part of the model."""
 
     doc_tol: float = 1e-3
-    doc_rounds: int = 100
+    doc_rounds: int = 10
     n_shards: int = 1
     n_jobs: int = 1
+    fresh: bool = False  # documents of VB start from equal topics
 
 
 def word_prior(prior: Prior) -> FloatArray:
@@ -107,7 +108,7 @@ def start(index: PairIndex, mode: Mode, prior: Prior, seed: int, chain: int) -> 
         none = np.zeros((0, n_topics))
         doc = prior.alpha[0] + index.doc_weight[:, None] / n_topics
         word = word_prior(prior)
-        word += _first_words(word.shape, seed, chain)
+        word += first_words(word.shape, seed, chain)
         return VariationalState(none, doc, word, word.sum(axis=0), none, none, np.zeros(n_topics))
     gamma = np.empty((len(index.word), n_topics), np.float64 if mode == "cvb_exact" else np.float32)
     collapsed.start(0, n_docs, index.ptr, path_key(seed, _INIT, chain), gamma)
@@ -123,7 +124,7 @@ def from_gamma(index: PairIndex, gamma: AnyArray, mode: Mode, prior: Prior) -> V
     return _with_variances(index, state) if mode == "cvb" else state
 
 
-def _first_words(shape: tuple[int, ...], seed: int, chain: int) -> FloatArray:
+def first_words(shape: tuple[int, ...], seed: int, chain: int) -> FloatArray:
     """Pseudo-counts around 1: far enough from each other to tell topics apart, near enough to favour none."""
     rng = np.random.Generator(np.random.Philox(key=random_stream(seed, _INIT, chain)[:2]))
     return rng.uniform(0.8, 1.2, shape)
@@ -167,18 +168,30 @@ def _iterate_vb(index: PairIndex, state: VariationalState, prior: Prior, work: W
     """Documents until they stay (eqs. 4, 6), then the topics (eq. 5)."""
     topics = exp_topics(state.word, work.n_jobs)
     doc = state.doc
-    mix, scale, moved = fit_documents(index, topics, prior.alpha[0], False, work, doc)
-    word = state.word
-    words = np.arange(len(word), dtype=np.int32)
+    fitted = fit_documents(index, topics, prior.alpha[0], False, work, doc)
+    add_up_words(index, topics, fitted, state.word, work.n_jobs)
+    add_word_prior(state.word, prior)
+    return state._replace(topic=state.word.sum(axis=0)), float(fitted.moved.sum())
+
+
+class Fitted(NamedTuple):
+    """What the documents leave when their parameters stay where they are."""
+
+    mix: FloatArray  # [D, K] t
+    scale: FloatArray  # [M] n/norm of each pair
+    moved: FloatArray  # [D] how far each document went
+    fit: FloatArray  # [D] Σ n log norm
+
+
+def add_up_words(index: PairIndex, topics: FloatArray, fitted: Fitted, out: FloatArray, n_jobs: int) -> None:
+    """Expected counts of words [V, K] to ``out``, without the prior."""
 
     def count(part: tuple[int, int]) -> None:
         vb.expected_word_counts(
-            *part, words, index.word_ptr, index.by_word, index.doc, topics, mix, scale, word
+            *part, index.word_ptr, index.by_word, index.doc, topics, fitted.mix, fitted.scale, out
         )  # fmt: skip
 
-    run_parallel(count, cut(np.diff(index.word_ptr), _PARTS), work.n_jobs)
-    add_word_prior(word, prior)
-    return state._replace(topic=word.sum(axis=0)), float(moved.sum())
+    run_parallel(count, cut(np.diff(index.word_ptr), _PARTS), n_jobs)
 
 
 def add_word_prior(word: FloatArray, prior: Prior) -> None:
@@ -189,20 +202,20 @@ def add_word_prior(word: FloatArray, prior: Prior) -> None:
 
 def fit_documents(
     index: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, doc: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bring ``doc`` to where it stays; returns t by document, n/norm by pair and each document's move."""
+) -> Fitted:
+    """Bring ``doc`` to where it stays, the topics held fixed."""
     n_docs = len(doc)
     mix, scale = np.empty_like(doc), np.empty(len(index.word))
     moved, fit = np.empty(n_docs), np.empty(n_docs)
 
     def run(part: tuple[int, int]) -> None:
         vb.fit_documents(
-            *part, index.ptr, index.word, index.count, topics, alpha, plain, work.doc_tol, work.doc_rounds, doc, mix,
-            scale, moved, fit,
+            *part, index.ptr, index.word, index.count, topics, alpha, plain, work.fresh, work.doc_tol, work.doc_rounds,
+            doc, mix, scale, moved, fit,
         )  # fmt: skip
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), work.n_jobs)
-    return mix, scale, moved
+    return Fitted(mix, scale, moved, fit)
 
 
 def _iterate_collapsed(index: PairIndex, state: VariationalState, work: Work) -> float:
@@ -287,11 +300,11 @@ def _bound_vb(index: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), n_jobs)
     used = np.diff(index.ptr) > 0
-    docs = -_dirichlet_divergence(state.doc[used], prior.alpha[0])
-    return float(fit.sum() + docs - _dirichlet_divergence(state.word.T, word_prior(prior).T))
+    docs = -dirichlet_divergence(state.doc[used], prior.alpha[0])
+    return float(fit.sum() + docs - dirichlet_divergence(state.word.T, word_prior(prior).T))
 
 
-def _dirichlet_divergence(q: FloatArray, p: FloatArray) -> float:
+def dirichlet_divergence(q: FloatArray, p: FloatArray) -> float:
     """Σ over rows of KL(Dirichlet(q) ‖ Dirichlet(p))."""
     p = np.broadcast_to(p, q.shape)
     total = q.sum(axis=1)
@@ -355,7 +368,7 @@ def fold_in(
         docs = np.repeat(np.arange(corpus.n_docs, dtype=np.int32), np.diff(ptr))
         index = PairIndex(ptr, words, count, docs, ptr, ptr)  # the order by word is not needed
         doc: FloatArray = alpha + index.doc_weight[:, None] * (alpha / alpha.sum())
-        fit_documents(index, as_input(topics), as_input(alpha), mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc)
+        fit_documents(index, topics, np.array(alpha), mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc)
         return np.subtract(doc, alpha, out=doc)
     phi = as_input(word / word.sum(axis=0))
     alpha = as_input(alpha)

@@ -21,7 +21,7 @@ _ROUNDS, _CLOSE = 20, 1e-5
 def learn_priors(
     index: PairIndex, state: VariationalState, mode: Mode, prior: Prior, *, alpha: bool, beta: bool
 ) -> tuple[VariationalState, Prior, float]:
-    """State and prior after a step for α, for β or for both, and the largest relative change of a prior.
+    """State and prior after a step for α, for β or for both, and how far, relatively, the priors moved.
 
     The counts in a state hold their prior, so they move with it.
     """
@@ -35,7 +35,7 @@ def learn_priors(
             state.doc[~used] = new  # a document without words has no other parameters than the prior's
         else:
             state.doc[:] += new - old
-        changes.append(float(np.max(np.abs(new - old) / old)))
+        changes.append(float(np.abs(new - old).sum() / old.sum()))  # a topic that dies out does not count for much
     if beta:
         old_beta = float(prior.beta[0])
         n_words = len(prior.beta)

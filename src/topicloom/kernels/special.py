@@ -13,13 +13,13 @@ _LOG2E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves a number rounded in the low bits
 _BIAS, _SHIFT = np.int64(1023), np.int64(52)
-LEAST = -708.0  # exp is taken as that of at least this, which is 3e-308
+LEAST, MOST = -708.0, 709.0  # exp is taken as that of a number between these: from 3e-308 to 8e307
 
 
 @kernel
 def exp(x: float) -> float:
-    """e^x for x ≤ 709, by e^x = 2^n e^r with |r| ≤ ln 2 / 2; never 0."""
-    x = max(x, LEAST)
+    """e^x by e^x = 2^n e^r with |r| ≤ ln 2 / 2; never 0, never infinite."""
+    x = min(max(x, LEAST), MOST)
     n = (x * _LOG2E + _ROUND) - _ROUND
     r = (x - n * _LN2_HIGH) - n * _LN2_LOW
     p = 1.0 / 479001600.0

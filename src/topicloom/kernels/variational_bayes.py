@@ -6,6 +6,8 @@ is never stored: a pair needs one dot product, a document's new parameters are s
 ``plain`` the document's is the mean itself, which is the zero-order collapsed form.
 """
 
+import math
+
 import numpy as np
 
 from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
@@ -64,15 +66,54 @@ def _set_mix(row: FloatArray, plain: bool, mix: FloatArray) -> None:
 
 
 @kernel
+def _rounds(
+    start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, alpha: FloatArray, plain: bool,
+    tol: float, max_rounds: int, row: FloatArray, t: FloatArray, sums: FloatArray,
+) -> None:  # fmt: skip
+    """Eqs. 6 and 4 in turn for one document, until a round moves it by less than ``tol`` a topic."""
+    _set_mix(row, plain, t)
+    for _ in range(max_rounds):
+        for i in range(start, stop):
+            w = topics[word[i]]
+            _add_scaled(sums, w, count[i] / _dot(t, w))
+        change = _renew(row, alpha, t, sums)
+        _set_mix(row, plain, t)
+        if change < tol * row.shape[0]:
+            break
+
+
+@kernel
+def _score(
+    start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, t: FloatArray, scale: FloatArray
+) -> float:
+    """Σ n log norm; leaves n/norm in ``scale``."""
+    total = 0.0
+    for i in range(start, stop):
+        norm = _dot(t, topics[word[i]])
+        scale[i] = count[i] / norm
+        total += count[i] * np.log(norm)
+    return total
+
+
+@kernel
+def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> float:
+    """A document's part of the bound, but for what is the same wherever its parameters are."""
+    for k in range(row.shape[0]):
+        fit += math.lgamma(row[k]) - (row[k] - alpha[k]) * np.log(t[k])
+    return fit
+
+
+@kernel
 def fit_documents(
     doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
-    alpha: FloatArray, plain: bool, tol: float, max_rounds: int, doc: FloatArray, mix: FloatArray, scale: FloatArray,
-    moved: FloatArray, fit: FloatArray,
+    alpha: FloatArray, plain: bool, fresh: bool, tol: float, max_rounds: int, doc: FloatArray, mix: FloatArray,
+    scale: FloatArray, moved: FloatArray, fit: FloatArray,
 ) -> None:  # fmt: skip
-    """Bring α̃ of each document to where it stays, the topics held fixed.
+    """Improve α̃ of each document, the topics held fixed.
 
-    ``doc[d]`` is where it starts and ends. A document is done when a round moves its parameters by less than ``tol`` a
-    topic, or after ``max_rounds``. Leaves t in ``mix[d]``, n/norm of each pair in ``scale``, the document's whole move
+    ``doc[d]`` is where it starts and ends. With ``fresh`` it starts from equal topics instead, so that what the first,
+    meaningless topics made of it does not stay for ever; where that ends below the bound at the old parameters it is
+    taken back, so the bound never falls. Leaves t in ``mix[d]``, n/norm of each pair in ``scale``, the document's move
     in ``moved[d]`` and Σ n log norm in ``fit[d]``.
     """
     n_topics = topics.shape[1]
@@ -84,21 +125,22 @@ def fit_documents(
         before[:] = row
         if start == stop:
             row[:] = alpha
-        _set_mix(row, plain, t)
-        for _ in range(max_rounds if stop > start else 0):
-            for i in range(start, stop):
-                w = topics[word[i]]
-                _add_scaled(sums, w, count[i] / _dot(t, w))
-            change = _renew(row, alpha, t, sums)
             _set_mix(row, plain, t)
-            if change < tol * n_topics:
-                break
-        total = 0.0
-        for i in range(start, stop):
-            norm = _dot(t, topics[word[i]])
-            scale[i] = count[i] / norm
-            total += count[i] * np.log(norm)
-        fit[d] = total
+            fit[d], moved[d] = 0.0, 0.0
+            continue
+        goal = -np.inf
+        if fresh:
+            _set_mix(row, plain, t)
+            goal = _value(_score(start, stop, word, count, topics, t, scale), row, alpha, t)
+            share = (_sum(row) - _sum(alpha)) / n_topics
+            for k in range(n_topics):
+                row[k] = alpha[k] + share
+        _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
+        fit[d] = _score(start, stop, word, count, topics, t, scale)
+        if fresh and _value(fit[d], row, alpha, t) < goal:
+            row[:] = before
+            _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
+            fit[d] = _score(start, stop, word, count, topics, t, scale)
         change = 0.0
         for k in range(n_topics):
             change += abs(row[k] - before[k])
@@ -122,20 +164,19 @@ def log_norms(
 
 @kernel
 def expected_word_counts(
-    first: int, last: int, words: Int32Array, word_ptr: Int64Array, pair: Int64Array, pair_doc: Int32Array,
+    first: int, last: int, word_ptr: Int64Array, pair: Int64Array, pair_doc: Int32Array,
     topics: FloatArray, mix: FloatArray, scale: FloatArray, out: FloatArray,
 ) -> None:  # fmt: skip
-    """out[j] = Σ_d n_dv γ_dvk of word v = words[j], j from ``first`` to ``last`` (the sum of eq. 5).
+    """out[v] = Σ_d n_dv γ_dvk of the words from ``first`` to ``last`` (the sum of eq. 5).
 
     Pairs come ordered by word: a word's sum belongs to one caller and has one order, whatever the number of threads.
     """
-    for j in range(first, last):
-        row = out[j]
+    for v in range(first, last):
+        row, w = out[v], topics[v]
         row[:] = 0.0
-        for at in range(word_ptr[j], word_ptr[j + 1]):
+        for at in range(word_ptr[v], word_ptr[v + 1]):
             i = pair[at]
             _add_scaled(row, mix[pair_doc[i]], scale[i])
-        w = topics[words[j]]
         for k in range(row.shape[0]):
             row[k] *= w[k]
 

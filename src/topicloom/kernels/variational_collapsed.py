@@ -17,7 +17,7 @@ from topicloom.kernels.rng import combine, fill_stream, uniform
 from topicloom.kernels.special import exp, log
 
 _TINY = 1e-30  # below it γ log γ is 0
-_UNDERFLOW = 1e-250
+_LEAST, _MOST = 1e-250, 1e250  # outside these a sum of weights is not to be trusted
 
 
 @reducing_kernel
@@ -71,7 +71,7 @@ def weigh_gaussian(
     """CVB eq. 18 up to a factor, with ``own`` of a token at γ left out of means and variances."""
     _set_power(gamma, own, doc, word, topic, doc_var, word_var, topic_var, power)
     total = _weigh_power(gamma, own, doc, word, topic, power, 0.0, weight)
-    if total < _UNDERFLOW:  # very small priors and many topics: the largest exponent is taken out of all
+    if not _LEAST < total < _MOST:  # very small priors and many topics: the largest exponent is taken out of all
         total = _weigh_power(gamma, own, doc, word, topic, power, power.max(), weight)
     return total
 

@@ -47,17 +47,29 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def check_whole_tokens(corpus: Corpus) -> None:
-    """Samplers move whole tokens from topic to topic."""
+def check_number(name: str, value: Any, least: float, most: float) -> float:
+    """A finite number from ``least`` to ``most``."""
+    right = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not right or not np.isfinite(value) or not least <= value <= most:
+        limit = f"of at least {least:g}" if np.isinf(most) else f"from {least:g} to {most:g}"
+        raise InputError(f"{name}={value!r} must be a number {limit}.")
+    return float(value)
+
+
+def check_some_tokens(corpus: Corpus) -> None:
     if corpus.n_tokens == 0:
         raise InputError(f"all {corpus.n_docs} documents are empty: there is no word to learn topics from.")
+
+
+def check_whole_tokens(corpus: Corpus) -> None:
+    """Samplers move whole tokens from topic to topic."""
     if corpus.weights is None:
         return
     entry = int(np.flatnonzero(corpus.weights != np.floor(corpus.weights))[0])
     doc = int(np.searchsorted(corpus.doc_ptr, entry, side="right")) - 1
     raise InputError(
         f"document {doc}: count {corpus.weights[entry]:g} for {corpus.vocabulary[corpus.words[entry]]!r} is not an "
-        'integer; inference="gibbs" needs integer counts. Round them, or give the counts from which they were made.'
+        'integer; inference="gibbs" needs integer counts. Round them, or use inference="cvb0".'
     )
 
 

@@ -73,11 +73,18 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._text_options = corpus.text_options
         chain = chains[self.best_chain_]
         self.n_iter_ = chain.sweep
+        self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
+
+    def _word_counts_of(self, chain: Chain) -> FloatArray:
+        """Expected counts plus β by word [V, K]."""
         counts = chain.kept or self._final_counts(chain, docs=False)
         assert counts.word is not None
-        self._set_arrays(
-            pseudo_counts(counts.word, counts.n_samples, chain.prior), chain.prior.alpha[0], chain.prior.beta
-        )
+        return pseudo_counts(counts.word, counts.n_samples, chain.prior)
+
+    def _doc_topic_of(self, chain: Chain) -> FloatArray:
+        counts = chain.kept or self._final_counts(chain)
+        assert counts.doc is not None
+        return theta(counts.doc, counts.n_samples, self.corpus_, chain.prior)
 
     def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
         self._by_word = by_word
@@ -112,10 +119,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def doc_topic_(self) -> FloatArray:
         check_is_fitted(self, "seed_")
         if self._doc_topic is None:
-            chain = self.chains_[self.best_chain_]
-            counts = chain.kept or self._final_counts(chain)
-            assert counts.doc is not None
-            self._doc_topic = theta(counts.doc, counts.n_samples, self.corpus_, chain.prior)
+            self._doc_topic = self._doc_topic_of(self.chains_[self.best_chain_])
         return self._doc_topic
 
     @property
@@ -130,7 +134,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._corpus
 
     def _stored_in(self) -> Path:
-        assert self._folder is not None  # a model that was fitted here holds its corpus and chains
+        if self._folder is None:
+            raise StorageError("this model was fed by partial_fit, which keeps no documents, so this is not known.")
         return self._folder
 
     @property
@@ -138,12 +143,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """All chains, with the topic of every token (read on first use from a loaded model's directory)."""
         check_is_fitted(self, "seed_")
         if self._chains is None:
-            corpus = self.corpus_
-            self._chains = [
-                storage.load_chain(self._stored_in(), index, corpus, get_kernel(self.sampler))
-                for index in range(len(self.traces_))
-            ]
+            self._chains = [self._load_chain(index) for index in range(len(self.traces_))]
         return self._chains
+
+    def _load_chain(self, index: int) -> Chain:
+        return storage.load_chain(self._stored_in(), index, self.corpus_, get_kernel(self.sampler))
 
     @property
     def trace_(self) -> Trace:
@@ -177,7 +181,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         A document without a known word gets the prior's mean.
         """
         check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+        return with_prior(self._fold(self._new_corpus(X)), self.alpha_)
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        """Expected topic counts [D, K] of documents, with the topics held fixed."""
         soft = self.estimator == "cgs_p"
         folded = fold_in(
             corpus, self._phi_by_word, self.alpha_, burn_in=self.predict_burn_in, lag=self.predict_lag,
@@ -186,7 +193,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )  # fmt: skip
         counts = folded.soft if soft else folded.hard
         assert counts is not None
-        return with_prior(counts, self.alpha_)
+        return counts
 
     def perplexity(self, X: Any) -> float:
         """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
@@ -237,8 +244,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             matrix = self._checked_matrix(X, reset=True)
             names = getattr(self, "feature_names_in_", None)
             corpus = from_matrix(matrix, None if names is None else [str(name) for name in names])
-        _inputs.check_whole_tokens(corpus)
+        _inputs.check_some_tokens(corpus)
+        self._check_tokens(corpus)
         return corpus
+
+    def _check_tokens(self, corpus: Corpus) -> None:
+        """Whether the corpus is one that this model's inference can use."""
+        _inputs.check_whole_tokens(corpus)
 
     def _checked_matrix(self, X: Any, reset: bool) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
@@ -256,8 +268,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         else:
             matrix = self._checked_matrix(X, reset=False)
             corpus = from_matrix(matrix, self.vocabulary_)
-        if corpus.weights is not None:
-            _inputs.check_whole_tokens(corpus)
+        self._check_tokens(corpus)
         _report_unknown(corpus)
         return corpus
 

@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation by collapsed Gibbs sampling, as a scikit-learn estimator."""
+"""Latent Dirichlet allocation, as a scikit-learn estimator."""
 
 import time
 import warnings
@@ -17,8 +17,9 @@ from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kernel_names, make_prior
 from topicloom.inference.parallel import resolve_jobs
+from topicloom.inference.variational_run import ALL_MODES
 from topicloom.models import _inputs
-from topicloom.models.stored import StoredModel
+from topicloom.models.variational import VariationalMethods, is_variational
 from topicloom.progress import announce, progress
 
 _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
@@ -28,10 +29,11 @@ _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each
 }
 
 
-class LDA(StoredModel):
+class LDA(VariationalMethods):
     """Latent Dirichlet allocation.
 
-    A drop-in for scikit-learn's ``LatentDirichletAllocation`` that samples from the true posterior. ``X`` is a
+    A drop-in for scikit-learn's ``LatentDirichletAllocation`` that samples from the true posterior, or approximates it
+    in one of six ways. ``X`` is a
     ``Corpus``, a documents × words count matrix (dense, sparse or a data frame) or a list of texts.
 
     Parameters
@@ -39,11 +41,18 @@ class LDA(StoredModel):
     n_components : number of topics K.
     doc_topic_prior, topic_word_prior : Dirichlet parameters α (number, or one a topic) and β (number, or one a word).
         None starts from 1/K and is learned (see ``learn_priors``).
-    inference : "gibbs".
+    inference : "gibbs" draws topics. The others are deterministic approximations that also take fractional counts:
+        "cvb0", "cvb" (collapsed, with means alone or with variances), "cvb_exact" (a reference for small corpora),
+        "vb", and, from minibatches in memory for words × topics alone, "scvb0" and "svb".
     sampler : which kernel draws the topics; "auto" chooses.
     estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
         "standard" for the usual ones.
-    max_iter : number of sweeps.
+    max_iter : number of sweeps; of iterations, at most, if ``inference`` is not "gibbs".
+    tol : share of tokens that an iteration may move between topics and still count as converged.
+    batch_size, learning_offset, learning_decay : documents of a minibatch, and its step (offset + t)^(−decay), of
+        "scvb0" and "svb". total_samples : number of documents in all, for ``partial_fit``.
+    max_doc_update_iter, mean_change_tol : rounds for a document in an iteration (new documents may have ten times as
+        many), and the change a topic at which it is done.
     burn_in, lag : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over the sweeps
         ``burn_in``, ``burn_in + lag``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
@@ -78,7 +87,7 @@ class LDA(StoredModel):
         *,
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
-        inference: Literal["gibbs"] = "gibbs",
+        inference: Literal["gibbs", "cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"] = "gibbs",
         sampler: str = "auto",
         estimator: Estimator = "cgs_p",
         max_iter: int = 500,
@@ -87,6 +96,13 @@ class LDA(StoredModel):
         n_chains: int = 1,
         n_shards: int = 1,
         n_mh: int = 2,
+        tol: float = 1e-3,
+        batch_size: int = 128,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.7,
+        total_samples: float = 1e6,
+        max_doc_update_iter: int = 10,
+        mean_change_tol: float = 1e-3,
         learn_priors: bool | None = None,
         seed_words: _inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
@@ -113,6 +129,13 @@ class LDA(StoredModel):
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.n_mh = n_mh
+        self.tol = tol
+        self.batch_size = batch_size
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
+        self.total_samples = total_samples
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
         self.learn_priors = learn_priors
         self.seed_words = seed_words
         self.seed_weight = seed_weight
@@ -131,6 +154,8 @@ class LDA(StoredModel):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
+        if is_variational(self):
+            return self._fit_variational(X, callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
@@ -151,7 +176,7 @@ class LDA(StoredModel):
     def _plan(self, seed: int) -> Plan:
         """Check every parameter; what is left to check depends on the data."""
         _inputs.check_whole("n_components", self.n_components, 1)
-        _inputs.check_choice("inference", self.inference, ("gibbs",))
+        _inputs.check_choice("inference", self.inference, ("gibbs", *ALL_MODES))
         _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
         for name, least in _WHOLE_NUMBERS.items():
@@ -231,6 +256,8 @@ class LDA(StoredModel):
     @classmethod
     def _resume(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
         model = cls._from_params(folder, manifest)
+        if is_variational(model):
+            return cls._resume_variational(folder, manifest, changes)
         model.set_params(**changes, checkpoint_dir=folder)
         plan = model._plan(manifest["seed"])
         storage.read_hashed(folder, storage.CORPUS, manifest)

@@ -11,7 +11,7 @@ from topicloom._types import AnyArray
 from topicloom.arrays import from_bytes, read_digest, to_bytes, write_arrays
 from topicloom.corpus.stored import save_corpus, text_options
 from topicloom.errors import InputError, StorageError
-from topicloom.inference.chain import Trace
+from topicloom.inference.chain import Chain, Trace
 from topicloom.models.base import TopicModel
 
 
@@ -32,8 +32,17 @@ class StoredModel(TopicModel):
             for old in (folder / storage.CORPUS, *folder.glob("chain-*.safetensors")):
                 old.unlink(missing_ok=True)
         for chain in chains:
-            storage.save_chain(folder, chain)
+            self._save_chain(folder, chain)
         self._write(folder)
+
+    def _save_chain(self, folder: Path, chain: Chain) -> None:
+        storage.save_chain(folder, chain)
+
+    def _trace_names(self) -> list[str]:
+        return list(vars(Trace()))
+
+    def _trace_from(self, arrays: dict[str, AnyArray]) -> Trace:
+        return Trace(**{name: values.tolist() for name, values in arrays.items()})
 
     def _write(self, folder: Path) -> None:
         """The finished model, beside whatever corpus and chains the directory has."""
@@ -86,7 +95,7 @@ class StoredModel(TopicModel):
         model._set_arrays(arrays["by_word"], arrays["alpha"], arrays["beta"])
         model.log_joint_, model.empty_docs_ = arrays["log_joint"], arrays["empty_docs"]
         model.traces_ = tuple(
-            Trace(**{name: arrays[f"trace_{index}_{name}"].tolist() for name in vars(Trace())})
+            model._trace_from({name: arrays[f"trace_{index}_{name}"] for name in model._trace_names()})
             for index in range(info["n_chains"])
         )
         model.vocabulary_ = tuple(from_bytes(arrays["vocabulary"]))

@@ -1,0 +1,267 @@
+"""The loop of variational inference: iterations, learned priors, convergence, trace, callbacks, checkpoints, interrupt.
+
+Everything that an iteration does follows from the seed, the chain's number, the iteration's number and the state, so a
+run that is stopped and goes on equals one that never stopped.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.arrays import read_arrays, write_arrays
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError, StorageError
+from topicloom.inference import stochastic
+from topicloom.inference.chain import Trace, _graceful_interrupt
+from topicloom.inference.kernel import Prior
+from topicloom.inference.parallel import run_parallel
+from topicloom.inference.stochastic import STREAM_MODES, Steps, StreamMode, StreamState
+from topicloom.inference.variational import (
+    MODES,
+    Mode,
+    PairIndex,
+    VariationalState,
+    Work,
+    bound,
+    bytes_needed,
+    iterate,
+    pair_index,
+    start,
+)
+from topicloom.inference.variational_priors import learn_priors
+from topicloom.kernels.rng import stream
+
+ALL_MODES: tuple[str, ...] = (*MODES, *STREAM_MODES)
+_ORDER = 5  # what the streams are for; samplers have 1 to 3, starts 4
+_FRESH = 20  # iterations in which documents of VB start afresh: later they stay near where they were
+_SETTLED = 1e-2  # relative change of a learned prior below which it does not hold up convergence
+
+
+@dataclass
+class VariationalTrace(Trace):
+    """As a sampler's, with the bound in place of the joint probability, and the share of tokens that moved."""
+
+    change: list[float] = field(default_factory=list)
+
+
+@dataclass
+class VariationalChain:
+    """A run as it stands: all that a checkpoint saves."""
+
+    index: int
+    sweep: int
+    state: VariationalState | StreamState
+    prior: Prior
+    trace: VariationalTrace = field(default_factory=VariationalTrace)
+    change: float = np.inf  # share of tokens that moved in the last iteration
+    prior_change: float = np.inf  # relative, of the priors when they were last learned
+    converged: bool = False
+
+
+@dataclass(frozen=True)
+class VariationalPlan:
+    """How long to run and what to do along the way."""
+
+    mode: str
+    seed: int
+    max_iter: int
+    tol: float
+    work: Work
+    steps: Steps
+    learn_alpha: bool = False
+    learn_beta: bool = False
+    learn_from: int = 5
+    learn_every: int = 5
+    trace_every: int = 10
+    checkpoint_every: int = 50
+
+    def learns(self, iteration: int) -> bool:
+        wanted = self.learn_alpha or self.learn_beta
+        return wanted and iteration >= self.learn_from and (iteration - self.learn_from) % self.learn_every == 0
+
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+def available_memory() -> int | None:
+    """Bytes that can be allocated without swapping, where the system tells."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.2f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def memory_note(corpus: Corpus, mode: str, n_topics: int, n_chains: int = 1) -> str:
+    """What a run will need, in words; raises if it is more than there is."""
+    if mode in STREAM_MODES:
+        needed = 2 * 8 * corpus.n_words * n_topics * n_chains
+        what = f"{corpus.n_words:,} words × {n_topics:,} topics"
+    else:
+        needed = bytes_needed(cast(Mode, mode), corpus, n_topics) * n_chains
+        what = f"{len(corpus.pairs.word):,} distinct document/word pairs × {n_topics:,} topics"
+    note = f'inference="{mode}" needs {_size(needed)} for {what}'
+    free = available_memory()
+    if free is not None and needed > free:
+        raise InputError(
+            f'{note}, and {_size(free)} are free. Use inference="scvb0" or "svb", which need memory for words × '
+            "topics alone, or fewer topics."
+        )
+    return note
+
+
+# -- chains --------------------------------------------------------------------------------------------------------
+
+
+def start_chain(index: PairIndex | None, plan: VariationalPlan, prior: Prior, chain: int) -> VariationalChain:
+    if plan.mode in STREAM_MODES:
+        return VariationalChain(chain, 0, stochastic.start_stream(prior, plan.seed, chain), prior)
+    assert index is not None
+    return VariationalChain(chain, 0, start(index, cast(Mode, plan.mode), prior, plan.seed, chain), prior)
+
+
+def word_counts(chain: VariationalChain) -> FloatArray:
+    """β + E[n_vk] [V, K]."""
+    if isinstance(chain.state, StreamState):
+        return stochastic.pseudo_counts(chain.state, chain.prior)
+    return chain.state.word.copy()
+
+
+def advance(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, plan: VariationalPlan) -> None:
+    """One iteration (for a stream, one pass over the corpus), and what the plan asks for after it."""
+    if plan.mode in STREAM_MODES:
+        value = _pass(corpus, chain, plan)
+    else:
+        assert index is not None
+        value = _iteration(index, chain, plan)
+    unsettled = (plan.learn_alpha or plan.learn_beta) and chain.prior_change > max(_SETTLED, 10 * plan.tol)
+    chain.converged = chain.change < plan.tol and not unsettled
+    if value is not None:
+        trace = chain.trace
+        trace.sweep.append(chain.sweep)
+        trace.log_joint.append(value)
+        trace.changed.append(round(chain.change * float(corpus.pairs.count.sum())))
+        trace.alpha_sum.append(float(chain.prior.alpha.sum(axis=1).mean()))
+        trace.beta_mean.append(float(chain.prior.beta.mean()))
+        trace.change.append(chain.change)
+
+
+def _iteration(index: PairIndex, chain: VariationalChain, plan: VariationalPlan) -> float | None:
+    mode, state = cast(Mode, plan.mode), cast(VariationalState, chain.state)
+    work = plan.work._replace(fresh=chain.sweep < _FRESH)
+    state, change = iterate(index, state, mode, chain.prior, work)
+    chain.sweep += 1
+    if plan.learns(chain.sweep):
+        state, chain.prior, chain.prior_change = learn_priors(
+            index, state, mode, chain.prior, alpha=plan.learn_alpha, beta=plan.learn_beta
+        )
+    chain.state, chain.change = state, change
+    return bound(index, state, mode, chain.prior, plan.work.n_jobs) if chain.sweep % plan.trace_every == 0 else None
+
+
+def _pass(corpus: Corpus, chain: VariationalChain, plan: VariationalPlan) -> float | None:
+    """All batches; every pass has its own order of the documents."""
+    mode, state = cast(StreamMode, plan.mode), cast(StreamState, chain.state)
+    before = state.counts * state.scale[0]
+    old = chain.prior
+    total = 0.0
+    key = stream(plan.seed, _ORDER, chain.index, chain.sweep)
+    for docs in stochastic.batches(corpus.n_docs, plan.steps.batch_size, key):
+        batch = stochastic.take_batch(corpus, docs)
+        chain.prior, value = stochastic.learn_batch(batch, state, mode, chain.prior, plan.steps, plan.work)
+        total += value
+    chain.sweep += 1
+    if plan.learn_beta:
+        chain.prior = stochastic.learn_stream_beta(state, mode, chain.prior)
+    after = state.counts * state.scale[0]
+    chain.change = float(np.abs(after - before).sum() / (2 * max(after.sum(), 1e-300)))
+    moves = [
+        np.abs(new - was).sum() / was.sum()
+        for new, was in ((chain.prior.alpha, old.alpha), (chain.prior.beta, old.beta))
+    ]
+    chain.prior_change = float(max(moves))
+    return total + stochastic.topics_part(state, mode, chain.prior) if chain.sweep % plan.trace_every == 0 else None
+
+
+def run_chains(
+    corpus: Corpus,
+    chains: Sequence[VariationalChain],
+    plan: VariationalPlan,
+    *,
+    n_jobs: int = 1,
+    callbacks: Sequence[Callable[..., object]] = (),
+    checkpoint: Callable[[VariationalChain], None] | None = None,
+    index: PairIndex | None = None,
+) -> bool:
+    """Bring every chain to convergence or ``plan.max_iter``; returns whether Ctrl-C ended the run before that."""
+    if index is None and plan.mode not in STREAM_MODES:
+        index = pair_index(corpus)
+    with _graceful_interrupt() as interrupted:
+        stop = threading.Event()
+
+        def run(chain: VariationalChain) -> None:
+            while chain.sweep < plan.max_iter and not (chain.converged or stop.is_set() or interrupted.is_set()):
+                try:
+                    advance(corpus, index, chain, plan)
+                except BaseException:
+                    stop.set()  # the other chains' threads end after their iteration
+                    raise
+                if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
+                    checkpoint(chain)
+                answers = [callback(chain) for callback in callbacks]  # every one is called, whatever the others say
+                if any(answers):
+                    break
+            if checkpoint:
+                checkpoint(chain)
+
+        run_parallel(run, chains, n_jobs)
+        return interrupted.is_set() and not all(chain.converged or chain.sweep >= plan.max_iter for chain in chains)
+
+
+def final_value(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, plan: VariationalPlan) -> float:
+    """The bound as the chain stands; a stream's is the last that was recorded, NaN if none was."""
+    if plan.mode in STREAM_MODES:
+        return chain.trace.log_joint[-1] if chain.trace.log_joint else float("nan")
+    assert index is not None
+    state = cast(VariationalState, chain.state)
+    return bound(index, state, cast(Mode, plan.mode), chain.prior, plan.work.n_jobs)
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def save_chain(path: Path, chain: VariationalChain) -> None:
+    """Write a checkpoint: with the corpus and the seed it is all that is needed to go on exactly."""
+    arrays: dict[str, AnyArray] = {f"state_{name}": a for name, a in chain.state._asdict().items()}
+    arrays |= chain.prior._asdict()
+    arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
+    arrays["changes"] = np.array([chain.change, chain.prior_change])
+    write_arrays(path, arrays, {"index": chain.index, "sweep": chain.sweep, "converged": chain.converged})
+
+
+def load_chain(path: Path, mode: str) -> VariationalChain:
+    arrays, info, _ = read_arrays(path)
+    kind = StreamState if mode in STREAM_MODES else VariationalState
+    try:
+        state = kind(**{name: arrays[f"state_{name}"] for name in kind._fields})
+        prior = Prior(**{name: arrays[name] for name in Prior._fields})
+    except KeyError as error:
+        raise StorageError(f'{path} is not a checkpoint of inference="{mode}": it has no array {error}.') from error
+    trace = load_trace({name: arrays[f"trace_{name}"] for name in asdict(VariationalTrace())})
+    change, prior_change = map(float, arrays["changes"])
+    return VariationalChain(info["index"], info["sweep"], state, prior, trace, change, prior_change, info["converged"])
+
+
+def load_trace(arrays: dict[str, AnyArray]) -> VariationalTrace:
+    return VariationalTrace(**{name: values.tolist() for name, values in arrays.items()})

@@ -1,0 +1,310 @@
+"""What a model does otherwise when its inference is variational: every difference from sampling is in this file."""
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from topicloom import storage
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.splits import split_halves
+from topicloom.errors import InputError, InterruptedFitWarning
+from topicloom.estimates import Estimator, with_prior
+from topicloom.evaluation.predictive import log_likelihood
+from topicloom.inference import stochastic, variational_run
+from topicloom.inference.chain import Plan, Trace
+from topicloom.inference.kernel import Prior
+from topicloom.inference.parallel import resolve_jobs
+from topicloom.inference.stochastic import STREAM_MODES, Steps, StreamMode, StreamState
+from topicloom.inference.variational import PairIndex, VariationalState, Work, check_whole, fold_in, pair_index
+from topicloom.inference.variational_run import ALL_MODES, VariationalChain, VariationalPlan, VariationalTrace
+from topicloom.models import _inputs
+from topicloom.models.stored import StoredModel
+from topicloom.progress import announce, progress
+
+_EXTRA_WHOLE = ("batch_size", "max_doc_update_iter")
+
+
+def is_variational(model: Any) -> bool:
+    return model.inference in ALL_MODES
+
+
+class VariationalMethods(StoredModel):
+    """A stored model with variational inference beside sampling; each method falls back on the sampler's."""
+
+    inference: str
+    max_iter: int
+    n_components: int
+    n_chains: int
+    n_shards: int
+    tol: float
+    batch_size: int
+    learning_offset: float
+    learning_decay: float
+    total_samples: float
+    max_doc_update_iter: int
+    mean_change_tol: float
+    checkpoint_dir: str | Path | None
+    random_state: Any
+    verbose: int
+
+    converged_: bool
+
+    def _plan(self, seed: int) -> Plan:
+        raise NotImplementedError
+
+    def _prior(self, corpus: Corpus) -> Prior:
+        raise NotImplementedError
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _variational_plan(self, seed: int, total_docs: float) -> VariationalPlan:
+        """Check every parameter; what is left to check depends on the data."""
+        plan = self._plan(seed)
+        for name in _EXTRA_WHOLE:
+            _inputs.check_whole(name, getattr(self, name), 1)
+        for name, least, most in (
+            ("tol", 0.0, np.inf), ("mean_change_tol", 0.0, np.inf), ("learning_offset", 0.0, np.inf),
+            ("learning_decay", 0.0, 1.0), ("total_samples", 1.0, np.inf),
+        ):  # fmt: skip
+            _inputs.check_number(name, getattr(self, name), least, most)
+        jobs = resolve_jobs(self.n_jobs)
+        return VariationalPlan(
+            mode=self.inference,
+            seed=seed,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            work=Work(self.mean_change_tol, self.max_doc_update_iter, self.n_shards, jobs),
+            steps=Steps(
+                self.batch_size,
+                self.learning_offset,
+                self.learning_decay,
+                total_docs,
+                plan.learn_alpha,
+                plan.learn_beta,
+            ),
+            learn_alpha=plan.learn_alpha,
+            learn_beta=plan.learn_beta,
+            trace_every=plan.trace_every,
+            checkpoint_every=plan.checkpoint_every,
+        )
+
+    def _fit_variational(self, X: Any, callbacks: Sequence[Callable[..., object]]) -> Self:
+        seed = _inputs.draw_seed(self.random_state)
+        self._variational_plan(seed, 1.0)  # parameters first: they are quicker to check than data
+        corpus = self._training_corpus(X)
+        plan = self._variational_plan(seed, corpus.n_docs)
+        prior = self._prior(corpus)
+        note = variational_run.memory_note(corpus, self.inference, self.n_components, self.n_chains)
+        if self.verbose > 0:
+            announce(note + ".")
+        folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
+        if folder is not None:
+            storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed)
+        index = None if self.inference in STREAM_MODES else pair_index(corpus)
+        chains = [variational_run.start_chain(index, plan, prior, number) for number in range(self.n_chains)]
+        self._run_variational(corpus, index, chains, plan, callbacks, folder)
+        return self
+
+    def _run_variational(
+        self,
+        corpus: Corpus,
+        index: PairIndex | None,
+        chains: list[VariationalChain],
+        plan: VariationalPlan,
+        callbacks: Sequence[Callable[..., object]],
+        folder: Path | None,
+    ) -> None:
+        # With one shard a pass of the collapsed modes is sequential, and threads can only go to whole chains.
+        collapsed = plan.mode in ("cvb0", "cvb", "cvb_exact")
+        n_jobs = plan.work.n_jobs if collapsed and self.n_shards == 1 else 1
+        started = time.perf_counter()
+        with progress(self.verbose > 0, corpus, cast(Any, chains), cast(Any, plan)) as watch:
+            interrupted = variational_run.run_chains(
+                corpus,
+                chains,
+                plan,
+                n_jobs=n_jobs,
+                callbacks=[*watch, *callbacks],
+                checkpoint=None if folder is None else lambda chain: self._save_chain(folder, chain),
+                index=index,
+            )
+        self.fit_seconds_ = time.perf_counter() - started
+        values = np.array([variational_run.final_value(corpus, index, chain, plan) for chain in chains])
+        self._publish(corpus, cast(Any, chains), np.nan_to_num(values, nan=-np.inf), plan.seed, interrupted)
+        self.log_joint_ = values
+        best = chains[self.best_chain_]
+        self.converged_ = best.converged
+        if folder is not None and not interrupted:
+            self._write(folder)
+        if interrupted:
+            warnings.warn(
+                f"interrupted after iteration {self.n_iter_} of {plan.max_iter}; the estimates come from those done.",
+                InterruptedFitWarning,
+                stacklevel=4,
+            )
+        elif not best.converged and plan.tol > 0 and self.n_iter_ >= plan.max_iter:
+            warnings.warn(
+                f"not converged after max_iter={plan.max_iter} iterations: the last one moved {best.change:.2g} of the "
+                f"tokens, tol={plan.tol:g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @classmethod
+    def _resume_variational(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
+        model = cls._from_params(folder, manifest)
+        model.set_params(**changes, checkpoint_dir=folder)
+        corpus = storage.read_corpus(folder, manifest)
+        plan = model._variational_plan(manifest["seed"], corpus.n_docs)
+        variational_run.memory_note(corpus, model.inference, model.n_components, model.n_chains)
+        index = None if model.inference in STREAM_MODES else pair_index(corpus)
+        chains = [
+            variational_run.load_chain(storage.chain_path(folder, number), model.inference)
+            if storage.chain_path(folder, number).exists()
+            else variational_run.start_chain(index, plan, model._prior(corpus), number)
+            for number in range(model.n_chains)
+        ]
+        done = max(chain.sweep for chain in chains)
+        if model.max_iter < done:
+            raise InputError(
+                f"max_iter={model.max_iter} is less than the {done} iterations that the run in {folder} has done; "
+                "give more, or leave it out."
+            )
+        hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
+        storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
+        model._run_variational(corpus, index, chains, plan, (), folder)
+        return model
+
+    @available_if(lambda self: self.inference in STREAM_MODES)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more documents (``inference="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
+
+        The first call sets the vocabulary. ``total_samples`` says how many documents there will be in all. The
+        documents are not kept.
+        """
+        first = not hasattr(self, "seed_")
+        seed = _inputs.draw_seed(self.random_state) if first else self.seed_
+        plan = self._variational_plan(seed, self.total_samples)
+        corpus = self._training_corpus(X) if first else self._new_corpus(X)
+        if first:
+            prior = self._prior(corpus)
+            variational_run.memory_note(corpus, self.inference, self.n_components)
+            chain = variational_run.start_chain(None, plan, prior, 0)
+        else:
+            chain = cast(VariationalChain, self.chains_[self.best_chain_])
+            if not isinstance(chain.state, StreamState):
+                raise InputError("this model was fitted by another inference; make a new one to feed it a stream.")
+        state, mode = cast(StreamState, chain.state), cast(StreamMode, self.inference)
+        for docs in stochastic.batches(corpus.n_docs, self.batch_size):
+            batch = stochastic.take_batch(corpus, docs)
+            chain.prior, value = stochastic.learn_batch(batch, state, mode, chain.prior, plan.steps, plan.work)
+            chain.sweep += 1
+        if plan.learn_beta:
+            chain.prior = stochastic.learn_stream_beta(state, mode, chain.prior)
+        options = corpus.text_options if first else self._text_options
+        self._publish(corpus, cast(Any, [chain]), np.array([value]), seed, False)
+        self._corpus, self._text_options, self.converged_ = None, options, False
+        return self
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    def _word_counts_of(self, chain: Any) -> FloatArray:
+        if not is_variational(self):
+            return super()._word_counts_of(chain)
+        return variational_run.word_counts(chain)
+
+    def _doc_topic_of(self, chain: Any) -> FloatArray:
+        if not is_variational(self):
+            return super()._doc_topic_of(chain)
+        if self.inference in STREAM_MODES:  # a stream keeps no documents: they are read again
+            return with_prior(self._fold(self.corpus_), self.alpha_)
+        return with_prior(cast(VariationalState, chain.state).doc, np.zeros(self.n_components))
+
+    def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
+        if is_variational(self):
+            raise InputError(
+                f'estimators are ways to read drawn topics, and inference="{self.inference}" draws none; see '
+                "doc_topic_ and topic_word_."
+            )
+        return super().estimate(estimator)
+
+    # -- new documents -------------------------------------------------------------------------------------------
+
+    def _check_tokens(self, corpus: Corpus) -> None:
+        if not is_variational(self):
+            super()._check_tokens(corpus)
+        elif self.inference == "cvb_exact":
+            check_whole(corpus)
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        if not is_variational(self):
+            return super()._fold(corpus)
+        return fold_in(
+            corpus, self.inference, self._by_word, self.alpha_, tol=self.mean_change_tol,
+            max_rounds=10 * self.max_doc_update_iter, n_jobs=resolve_jobs(self.n_jobs),
+        )  # fmt: skip
+
+    def perplexity(self, X: Any) -> float:
+        """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
+        if not is_variational(self):
+            return super().perplexity(X)
+        check_is_fitted(self, "seed_")
+        observed, held_out = _halves(self._new_corpus(X))
+        total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())
+        if total <= 0:
+            raise InputError(
+                "there is nothing to score: no document has a held-out token. To be split into halves a document "
+                "needs at least two tokens."
+            )
+        theta = with_prior(self._fold(observed), self.alpha_)
+        return float(np.exp(-log_likelihood(self.topic_word_, theta, held_out) / total))
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: storage.PathLike, *, corpus: bool = True) -> None:
+        """Write the model to a directory. Without the ``corpus`` it holds no training text and cannot be resumed.
+
+        A stream that was fed by ``partial_fit`` has kept no text; its state is saved, so that it can go on.
+        """
+        check_is_fitted(self, "seed_")
+        streamed = self._corpus is None and self._folder is None
+        chains = self.chains_ if streamed else []
+        super().save(path, corpus=corpus and not streamed)
+        for chain in chains:
+            self._save_chain(Path(path), chain)
+
+    def _save_chain(self, folder: Path, chain: Any) -> None:
+        if not is_variational(self):
+            super()._save_chain(folder, chain)
+        else:
+            variational_run.save_chain(storage.chain_path(folder, chain.index), chain)
+
+    def _load_chain(self, index: int) -> Any:
+        if not is_variational(self):
+            return super()._load_chain(index)
+        return variational_run.load_chain(storage.chain_path(self._stored_in(), index), self.inference)
+
+    def _trace_from(self, arrays: dict[str, AnyArray]) -> Trace:
+        return variational_run.load_trace(arrays) if is_variational(self) else super()._trace_from(arrays)
+
+    def _trace_names(self) -> list[str]:
+        return list(vars(VariationalTrace())) if is_variational(self) else super()._trace_names()
+
+
+def _halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """As ``split_halves``; of a weighted document every other entry, in a random order, is held out whole."""
+    if corpus.weights is None:
+        return split_halves(corpus)
+    keys = np.random.default_rng(0).random(corpus.n_tokens)
+    order = np.lexsort((keys, corpus.token_docs))
+    held = np.empty(corpus.n_tokens, bool)
+    held[order] = (np.arange(corpus.n_tokens) - np.repeat(corpus.doc_ptr[:-1], corpus.doc_lengths)) % 2 == 1
+    return corpus.keep_tokens(~held), corpus.keep_tokens(held)

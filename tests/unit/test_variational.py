@@ -1,0 +1,396 @@
+"""LDA by variational inference: what it publishes, refuses, saves and repeats."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import topicloom
+from topicloom import LDA, from_matrix
+from topicloom.arrays import read_arrays
+from topicloom.corpus import Corpus
+from topicloom.datasets import synthetic_lda
+from topicloom.errors import InputError, StorageError
+from topicloom.inference import stochastic, variational_run
+from topicloom.inference import variational as v
+from topicloom.inference.kernel import make_prior
+from topicloom.inference.variational_priors import fit_dirichlet, inverse_digamma, learn_priors
+
+BATCH = ["cvb0", "cvb", "vb"]
+STREAM = ["scvb0", "svb"]
+ALL = [*BATCH, "cvb_exact", *STREAM]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return synthetic_lda(60, 40, 4, doc_length=30.0, seed=3).corpus
+
+
+@pytest.fixture(scope="module")
+def counts(corpus: Corpus) -> np.ndarray:
+    X = corpus.to_matrix().toarray()
+    X[7] = 0  # an empty document
+    X[20] = X[30]
+    return X
+
+
+def fitted(mode: str, X, **params) -> LDA:
+    params = {"max_iter": 3 if mode == "cvb_exact" else 12, "tol": 0.0, "random_state": 1, "batch_size": 16} | params
+    if mode == "cvb_exact":
+        X = X[:6] if not isinstance(X, Corpus) else X.select(np.arange(6))
+    return LDA(4, inference=mode, **params).fit(X)
+
+
+# -- the estimator's contract --------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", [*BATCH, *STREAM])
+def test_every_scikit_learn_check_passes_on_any_counts(mode: str) -> None:
+    results = check_estimator(LDA(2, inference=mode, max_iter=3, random_state=0), on_fail="raise", on_skip=None)
+    assert sum(result["status"] == "passed" for result in results) >= 45
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_what_is_published(mode: str, counts: np.ndarray) -> None:
+    model = fitted(mode, counts, doc_topic_prior=0.5, topic_word_prior=0.1)
+    n_docs = 6 if mode == "cvb_exact" else 60
+    tokens = counts[:n_docs].sum()
+    assert model.components_.shape == (4, 40)
+    assert model.doc_topic_.shape == (n_docs, 4)
+    np.testing.assert_allclose(model.doc_topic_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.topic_word_.sum(axis=1), 1)
+    if mode not in STREAM:  # a stream's counts are those of its last batches, scaled
+        assert model.components_.sum() == pytest.approx(tokens + 4 * 40 * 0.1, rel=1e-5)
+    theta = model.transform(counts)
+    np.testing.assert_allclose(theta[7], 0.25)  # nothing known: the prior's mean
+    np.testing.assert_array_equal(theta[20], theta[30])
+    assert 1 < model.perplexity(counts) < 60
+    assert model.score(counts) == -np.log(model.perplexity(counts))
+    assert len(model.topics_frame(3)) == 12
+    assert len(model.top_docs(0, 3)) == 3
+    assert not model.converged_
+    assert model.n_iter_ == len(np.unique(model.trace_.sweep)) * 10 + model.n_iter_ % 10
+    assert len(model.trace_.change) == len(model.trace_.log_joint)
+    with pytest.raises(InputError, match="draws none"):
+        model.estimate("cgs_p")
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_topics_are_found(mode: str, corpus: Corpus) -> None:
+    """Far better than no topics at all."""
+    model = fitted(mode, corpus, max_iter=6 if mode == "cvb_exact" else 60)
+    flat = LDA(1, max_iter=1, random_state=0).fit(corpus)
+    assert model.perplexity(corpus) < (1.0 if mode == "cvb_exact" else 0.85) * flat.perplexity(corpus)
+
+
+@pytest.mark.parametrize("mode", [*BATCH, *STREAM])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_threads_change_nothing(mode: str, shards: int, counts: np.ndarray) -> None:
+    models = [fitted(mode, counts, n_jobs=n_jobs, n_shards=shards) for n_jobs in (1, 2, 4)]
+    for other in models[1:]:
+        np.testing.assert_array_equal(models[0].components_, other.components_)
+        np.testing.assert_array_equal(models[0].doc_topic_, other.doc_topic_)
+        np.testing.assert_array_equal(models[0].transform(counts), other.transform(counts))
+        assert models[0].fingerprint_ == other.fingerprint_
+
+
+def test_shards_are_part_of_a_collapsed_model_and_not_of_vb(counts: np.ndarray) -> None:
+    for mode, same in (("cvb0", False), ("cvb", False), ("vb", True), ("svb", True)):
+        one, three = (fitted(mode, counts, n_shards=n) for n in (1, 3))
+        assert (one.fingerprint_ == three.fingerprint_) == same
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_a_document_does_not_depend_on_its_batch(mode: str, counts: np.ndarray) -> None:
+    model = fitted(mode, counts)
+    whole = model.transform(counts)
+    order = np.random.default_rng(0).permutation(60)
+    np.testing.assert_array_equal(model.transform(counts[order]), whole[order])
+    for rows in ([3], [9, 7, 50]):
+        np.testing.assert_array_equal(model.transform(sp.csr_array(counts[rows])), whole[rows])
+    np.testing.assert_array_equal(model.transform(from_matrix(counts)), whole)
+
+
+# -- fractional counts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [*BATCH, *STREAM])
+def test_fractional_counts_are_welcome(mode: str, counts: np.ndarray) -> None:
+    weights = counts * np.random.default_rng(0).uniform(0.2, 1.5, counts.shape)
+    model = fitted(mode, weights, topic_word_prior=0.1, doc_topic_prior=0.5)
+    if mode not in STREAM:
+        assert model.components_.sum() == pytest.approx(weights.sum() + 4 * 40 * 0.1, rel=1e-5)
+    assert np.isfinite(model.perplexity(weights))
+    assert np.all(model.components_ > 0)
+
+
+def test_exact_sums_need_whole_counts(counts: np.ndarray) -> None:
+    with pytest.raises(InputError, match='inference="cvb", which takes them'):
+        LDA(2, inference="cvb_exact").fit(counts[:5] * 0.5)
+
+
+def test_gibbs_points_to_a_mode_that_takes_them(counts: np.ndarray) -> None:
+    with pytest.raises(InputError, match='use inference="cvb0"'):
+        LDA(2).fit(counts * 0.5)
+
+
+# -- convergence ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", BATCH)
+def test_it_stops_when_tokens_stay(mode: str, counts: np.ndarray) -> None:
+    model = fitted(mode, counts, tol=1e-2, max_iter=500, doc_topic_prior=0.5, topic_word_prior=0.1)
+    assert model.converged_
+    assert model.n_iter_ < 500
+    assert model.chains_[0].change < 1e-2
+
+
+def test_it_warns_when_they_do_not(counts: np.ndarray) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"not converged after max_iter=2.*Raise max_iter or tol"):
+        fitted("cvb0", counts, tol=1e-6, max_iter=2)
+
+
+def test_the_best_chain_is_published(counts: np.ndarray) -> None:
+    model = fitted("cvb0", counts, n_chains=3)
+    assert model.best_chain_ == np.argmax(model.log_joint_)
+    assert len(set(model.log_joint_)) == 3
+
+
+def test_callbacks_can_stop_a_run(counts: np.ndarray) -> None:
+    seen = []
+    model = LDA(3, inference="vb", tol=0.0).fit(
+        counts, callbacks=[lambda chain: seen.append(chain.sweep) or chain.sweep == 4]
+    )
+    assert seen == [1, 2, 3, 4]
+    assert model.n_iter_ == 4
+
+
+# -- priors --------------------------------------------------------------------------------------------------------
+
+
+def test_inverse_digamma() -> None:
+    from scipy.special import digamma
+
+    x = np.exp(np.linspace(-10, 8, 200))
+    np.testing.assert_allclose(inverse_digamma(digamma(x)), x, rtol=1e-9)
+
+
+def test_dirichlet_likelihood_is_maximised() -> None:
+    from scipy.special import digamma
+
+    rng = np.random.default_rng(1)
+    goal = np.log(rng.dirichlet([0.4, 1.5, 0.9], 400)).mean(axis=0)
+    alpha = fit_dirichlet(goal, np.full(3, 0.1), rounds=5000)
+    np.testing.assert_allclose(digamma(alpha) - digamma(alpha.sum()), goal, atol=1e-4)  # the gradient is 0
+    np.testing.assert_allclose(alpha, [0.4, 1.5, 0.9], rtol=0.2)
+
+
+@pytest.mark.parametrize("mode", BATCH)
+def test_learned_priors_keep_counts_consistent(mode: v.Mode, counts: np.ndarray) -> None:
+    corpus = from_matrix(counts)
+    prior = make_prior(np.full(3, 0.4), np.full(40, 0.2), 60)
+    index = v.pair_index(corpus)
+    state = v.start(index, mode, prior, 0, 0)
+    for _ in range(5):
+        state, _ = v.iterate(index, state, mode, prior, v.Work())
+    state, new, change = learn_priors(index, state, mode, prior, alpha=True, beta=True)
+    assert change > 0
+    assert len(set(new.alpha[0])) == 3  # asymmetric
+    assert new.beta[0] != 0.2
+    if mode != "vb":
+        rebuilt = v.from_gamma(index, state.gamma, mode, new)
+        np.testing.assert_allclose(state.doc, rebuilt.doc, rtol=1e-9)
+        np.testing.assert_allclose(state.word, rebuilt.word, rtol=1e-9)
+        np.testing.assert_allclose(state.topic, rebuilt.topic, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_every_mode_learns_its_priors(mode: str, counts: np.ndarray) -> None:
+    model = fitted(mode, counts, max_iter=6)
+    assert len(set(model.alpha_)) == 4
+    assert model.beta_[0] != 0.25
+    fixed = fitted(mode, counts, doc_topic_prior=0.3, topic_word_prior=0.2)
+    np.testing.assert_array_equal(fixed.alpha_, np.full(4, 0.3))
+    np.testing.assert_array_equal(fixed.beta_, np.full(40, 0.2))
+
+
+@pytest.mark.parametrize("mode", [*BATCH, *STREAM])
+def test_seed_words_pull_their_topic(mode: str, counts: np.ndarray) -> None:
+    model = fitted(mode, from_matrix(counts), seed_words={2: ["word5"]}, seed_weight=50.0, topic_word_prior=0.1)
+    assert np.argmax(model.topic_word_[:, 5]) == 2
+
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_announced_and_refused(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    model = LDA(1000, inference="cvb0", max_iter=1, tol=0.0, verbose=1, random_state=0)
+    pairs = int((counts > 0).sum())
+    model.fit(counts)
+    assert f"{pairs:,} distinct document/word pairs × 1,000 topics" in capsys.readouterr().err
+    monkeypatch.setattr(variational_run, "available_memory", lambda: 2_000_000)
+    with pytest.raises(InputError, match=r'needs 2\.7 MB .* 2\.0 MB are free\. Use inference="scvb0" or "svb"'):
+        model.fit(counts)
+    LDA(20, inference="svb", max_iter=1, tol=0.0).fit(counts)
+    assert v.bytes_needed("cvb0", from_matrix(counts), 10) == 4 * pairs * 10 + 8 * 10 * 100
+    monkeypatch.undo()
+    free = variational_run.available_memory()
+    assert free is None or free > 1e6
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_saved_and_loaded(mode: str, counts: np.ndarray, tmp_path: Path) -> None:
+    model = fitted(mode, counts)
+    model.save(tmp_path / "model")
+    loaded = topicloom.load(tmp_path / "model")
+    assert loaded.fingerprint_ == model.fingerprint_
+    np.testing.assert_array_equal(loaded.transform(counts), model.transform(counts))
+    np.testing.assert_array_equal(loaded.doc_topic_, model.doc_topic_)
+    assert loaded.trace_ == model.trace_
+    assert loaded.perplexity(counts) == model.perplexity(counts)
+    model.save(tmp_path / "bare", corpus=False)
+    bare = topicloom.load(tmp_path / "bare")
+    np.testing.assert_array_equal(bare.transform(counts), model.transform(counts))
+    with pytest.raises(StorageError, match="without its corpus"):
+        _ = bare.corpus_
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_a_stopped_run_goes_on_as_if_it_never_was(mode: str, counts: np.ndarray, tmp_path: Path) -> None:
+    whole, at = (6, 3) if mode == "cvb_exact" else (23, 11)
+    params = {"checkpoint_every": 2, "trace_every": 3, "n_chains": 2}
+    straight = fitted(mode, counts, max_iter=whole, checkpoint_dir=tmp_path / "straight", **params)
+
+    def stop(chain) -> None:
+        if chain.sweep == at:
+            raise KeyboardInterrupt
+
+    model = LDA(4, inference=mode, max_iter=whole, tol=0.0, random_state=1, batch_size=16,
+                checkpoint_dir=tmp_path / "stopped", **params)  # fmt: skip
+    X = counts[:6] if mode == "cvb_exact" else counts
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, callbacks=[stop])
+    with pytest.raises(StorageError, match="has not finished"):
+        topicloom.load(tmp_path / "stopped")
+    resumed = topicloom.resume(tmp_path / "stopped", n_jobs=2)
+    assert resumed.fingerprint_ == straight.fingerprint_
+    np.testing.assert_array_equal(resumed.log_joint_, straight.log_joint_)
+    assert resumed.traces_ == straight.traces_
+    for name in ("chain-0.safetensors", "chain-1.safetensors", "model.safetensors"):
+        one, other = (read_arrays(tmp_path / folder / name) for folder in ("stopped", "straight"))
+        assert one[2] == other[2]  # the digest of all arrays
+    longer = topicloom.resume(tmp_path / "stopped", max_iter=whole + 2)
+    assert longer.n_iter_ == whole + 2
+
+
+# -- streams -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", STREAM)
+def test_partial_fit_learns_from_a_stream(mode: str, corpus: Corpus, tmp_path: Path) -> None:
+    flat = LDA(1, max_iter=1, random_state=0).fit(corpus).perplexity(corpus)
+    model = LDA(4, inference=mode, random_state=0, batch_size=10, total_samples=60, topic_word_prior=0.1)
+    for _ in range(40):
+        for first in range(0, 60, 20):
+            model.partial_fit(corpus.select(np.arange(first, first + 20)))
+    assert model.n_iter_ == 40 * 6
+    assert model.perplexity(corpus) < 0.85 * flat
+    with pytest.raises(StorageError, match="keeps no documents"):
+        _ = model.doc_topic_
+    model.save(tmp_path / "stream")
+    loaded = topicloom.load(tmp_path / "stream")
+    model.partial_fit(corpus)
+    loaded.partial_fit(corpus)
+    assert loaded.fingerprint_ == model.fingerprint_  # it goes on where it was
+
+
+def test_only_streams_have_partial_fit(corpus: Corpus) -> None:
+    assert not hasattr(LDA(inference="cvb0"), "partial_fit")
+    assert not hasattr(LDA(), "partial_fit")
+    assert hasattr(LDA(inference="svb"), "partial_fit")
+
+
+@pytest.mark.parametrize("mode", STREAM)
+def test_a_step_is_its_definition(mode: stochastic.StreamMode, counts: np.ndarray) -> None:
+    """Counts after a batch are (1 − ρ) times the old ones plus ρ D/|B| times the batch's expected ones."""
+    from scipy.special import digamma
+
+    corpus = from_matrix(counts)
+    prior = make_prior(np.array([0.3, 0.6, 0.2]), np.full(40, 0.2), 60)
+    steps = stochastic.Steps(batch_size=5, offset=2.0, decay=0.6, total_docs=60)
+    state = stochastic.start_stream(prior, 0, 0)
+    for _ in range(30):  # the common factor becomes small
+        before = state.counts * state.scale[0]
+        batch = stochastic.take_batch(corpus, np.arange(10, 15))
+        t = int(state.batches[0])
+        stochastic.learn_batch(batch, state, mode, prior, steps, v.Work(1e-12, 5000))
+    word = before + 0.2
+    topics = np.exp(digamma(word) - digamma(word.sum(axis=0))) if mode == "svb" else word / word.sum(axis=0)
+    expected = np.zeros((40, 3))
+    for d in range(10, 15):
+        row = prior.alpha[0] + counts[d].sum() / 3
+        for _ in range(3000):
+            mix = np.exp(digamma(row)) if mode == "svb" else row
+            gamma = topics * mix
+            gamma /= gamma.sum(axis=1, keepdims=True)
+            row = prior.alpha[0] + counts[d] @ gamma
+        expected += counts[d][:, None] * gamma
+    rho = (2.0 + t) ** -0.6
+    after = state.counts * state.scale[0]
+    np.testing.assert_allclose(after, (1 - rho) * before + rho * 60 / 5 * expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(state.topic, after.sum(axis=0), rtol=1e-9)
+
+
+def test_a_first_step_of_one_forgets_the_start(counts: np.ndarray) -> None:
+    prior = make_prior(np.full(3, 0.5), np.full(40, 0.2), 60)
+    state = stochastic.start_stream(prior, 0, 0)
+    steps = stochastic.Steps(offset=1.0, total_docs=60)
+    batch = stochastic.take_batch(from_matrix(counts), np.arange(60))
+    stochastic.learn_batch(batch, state, "svb", prior, steps, v.Work())
+    assert state.counts.sum() == pytest.approx(counts.sum())
+
+
+# -- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"inference": "magic"}, "inference='magic' is not known"),
+        ({"tol": -1.0}, "tol=-1.0 must be a number of at least 0"),
+        ({"tol": float("nan")}, "tol=nan must be"),
+        ({"batch_size": 0}, "batch_size=0 must be a whole number of at least 1"),
+        ({"learning_decay": 1.5}, "learning_decay=1.5 must be a number from 0 to 1"),
+        ({"learning_offset": -1}, "learning_offset=-1 must be"),
+        ({"max_doc_update_iter": 0}, "max_doc_update_iter=0"),
+        ({"total_samples": 0}, "total_samples=0"),
+        ({"mean_change_tol": "x"}, "mean_change_tol='x'"),
+    ],
+)
+def test_bad_parameters(params: dict, message: str, counts: np.ndarray) -> None:
+    with pytest.raises(InputError, match=message):
+        LDA(3, **({"inference": "svb"} | params)).fit(counts)
+
+
+@pytest.mark.parametrize("mode", ["cvb0", "svb"])
+def test_empty_corpora_are_refused(mode: str) -> None:
+    with pytest.raises(InputError, match="all 3 documents are empty"):
+        LDA(2, inference=mode).fit(np.zeros((3, 4)))
+
+
+def test_many_small_priors_do_not_underflow() -> None:
+    """With tiny priors and many topics every exponent of the Gaussian form is far below what exp can hold."""
+    X = np.ones((3, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tiny = {"doc_topic_prior": 1e-7, "topic_word_prior": 1e-7}
+        model = LDA(3000, inference="cvb", max_iter=2, tol=0.0, random_state=0, **tiny).fit(X)
+    assert np.isfinite(model.components_).all()
