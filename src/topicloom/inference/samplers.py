@@ -140,10 +140,10 @@ def mean_list(corpus: Corpus, state: SparseState) -> float:
 def prefers_dense(n_topics: int, list_length: float) -> bool:
     """Whether looking at all topics is quicker than at the word's list.
 
-    A list entry costs about as much as eight topics of the dense loop, which reads memory in order and works on
-    several topics at a time; what is left of a token's cost is about the same for both.
+    A list entry costs about as much as two topics of the dense loop, which reads memory in order and works on several
+    topics at a time, and the lists have less to do besides: ``benchmarks/crossover.py`` measures the line.
     """
-    return n_topics < 8 * list_length
+    return list_length > 8 + 0.45 * n_topics
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
