@@ -11,7 +11,6 @@ import numpy as np
 from topicloom import memory, storage
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.stored import load_corpus
 from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
@@ -260,8 +259,7 @@ class LDA(VariationalMethods):
             return cls._resume_variational(folder, manifest, changes)
         model.set_params(**changes, checkpoint_dir=folder)
         plan = model._plan(manifest["seed"])
-        storage.read_hashed(folder, storage.CORPUS, manifest)
-        corpus = load_corpus(folder / storage.CORPUS)
+        corpus = storage.read_corpus(folder, manifest)
         kernel = model._kernel()
         chains = [
             storage.load_chain(folder, index, corpus, kernel)
