@@ -99,7 +99,8 @@ def phi(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:
 
 def pseudo_counts(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:
     """Mean counts plus β, by word [V, K]."""
-    out = counts / n_samples + prior.beta[:, None]
+    out: FloatArray = counts / n_samples
+    out += prior.beta[:, None]
     seeded = np.flatnonzero(prior.boost_row >= 0)
     out[seeded] += prior.boost[prior.boost_row[seeded]]
     return out
