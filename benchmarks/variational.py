@@ -3,8 +3,8 @@
     python -m benchmarks.variational --data DIR [--sections batch online scaling threads]
 
 DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``. Needs ``topicloom[bench]``. All
-tools have the same priors and number of iterations, and for the online modes the same batches and step schedule; perplexity
-is by completion, computed by one program from each tool's topics.
+tools have the same priors and number of iterations, and for the online modes the same batches and step schedule;
+perplexity is by completion, computed by one program from each tool's topics.
 """
 
 import argparse
