@@ -153,10 +153,28 @@ def test_second_order_bound_is_near_the_exact_one(seed: int) -> None:
     state = v.start(index, "cvb", prior, seed, 0)
     for _ in range(50):
         state, _ = v.iterate(index, state, "cvb", prior, v.Work())
-    second = v.bound(index, state, "cvb", prior)
-    exactly = v.bound_exact(index, state.gamma, prior)
-    assert second != exactly
-    assert abs(second - exactly) / corpus.n_tokens < 0.02
+    exactly = v.bound_exact(index, state.gamma, prior) / corpus.n_tokens
+    second = v.bound_second_order(index, state, prior) / corpus.n_tokens
+    with_zero = v.bound(index, state, "cvb", prior) / corpus.n_tokens
+    assert abs(second - exactly) < 0.02
+    assert abs(with_zero - exactly) < 2e-3
+
+
+@pytest.mark.parametrize("mode", ["cvb", "cvb0"])
+def test_the_case_of_no_token_is_taken_exactly(mode: v.Mode) -> None:
+    """With small priors the plain expansion is far off where counts are most likely 0; the bound in use is not."""
+    rng = np.random.default_rng(3)
+    corpus = oracle.tiny_corpus([rng.integers(0, 30, 10).tolist() for _ in range(6)], 30)
+    prior = oracle.make_prior(np.full(4, 0.05), np.full(30, 0.05), 6)
+    index = v.pair_index(corpus)
+    state = v.start(index, mode, prior, 0, 0)
+    for _ in range(3):
+        exactly = v.bound_exact(index, state.gamma, prior) / corpus.n_tokens
+        plain = abs(v.bound_second_order(index, state, prior) / corpus.n_tokens - exactly)
+        with_zero = abs(v.bound(index, state, mode, prior) / corpus.n_tokens - exactly)
+        assert plain > 0.05
+        assert with_zero < plain / 10
+        state, _ = v.iterate(index, state, mode, prior, v.Work())
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -132,7 +132,7 @@ MUTANTS = {
     "ratio turned round": Mutant(DOC, [(DOC_TEST, "if uniform(stream) * there * total[s] < here * total[t]:")]),
     "always accepted": Mutant(WORD, [(WORD_TEST, "if True:")]),
     "seed words forgotten in the ratio": Mutant(
-        DOC, [("        weight += float(boost[seed, k])\n", "        pass\n")], "seed word"
+        DOC, [("here += boost[seed, s]", "pass"), ("there += boost[seed, t]", "pass")], "seed word"
     ),
     "seed words forgotten in the proposal": Mutant(
         WORD, [("elif seed < 0 or", "elif True or"), ("+ (boost_sum[seed] if seed >= 0 else 0.0)", "")], "seed word"

@@ -1,5 +1,6 @@
 """LDA by variational inference: what it publishes, refuses, saves and repeats."""
 
+import json
 import warnings
 from pathlib import Path
 
@@ -8,11 +9,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
+from typer.testing import CliRunner
 
 import topicloom
 from topicloom import LDA, from_matrix
 from topicloom.arrays import read_arrays
-from topicloom.corpus import Corpus
+from topicloom.cli import app
+from topicloom.corpus import Corpus, formats
 from topicloom.datasets import synthetic_lda
 from topicloom.errors import InputError, StorageError
 from topicloom.inference import stochastic, variational_run
@@ -289,6 +292,24 @@ def test_a_stopped_run_goes_on_as_if_it_never_was(mode: str, counts: np.ndarray,
         assert one[2] == other[2]  # the digest of all arrays
     longer = topicloom.resume(tmp_path / "stopped", max_iter=whole + 2)
     assert longer.n_iter_ == whole + 2
+
+
+@pytest.mark.parametrize("mode", ["cvb0", "svb"])
+def test_the_command_line_has_them_too(mode: str, corpus: Corpus, tmp_path: Path) -> None:
+    formats.write(corpus, tmp_path / "counts.npz")
+    fit = ["fit", tmp_path / "counts.npz", "--out", tmp_path / "run", "--inference", mode, "-k", 4, "-n", 6]
+    result = CliRunner().invoke(app, [*map(str, fit), "--tol", "0", "--batch-size", "20", "--json", "--quiet"])
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert shown["sweeps"] == 6
+    model = topicloom.load(tmp_path / "run")
+    assert model.inference == mode
+    assert shown["log_joint_per_token"] == pytest.approx(model.log_joint_[0] / corpus.n_tokens)
+    again = CliRunner().invoke(app, ["resume", str(tmp_path / "run"), "--sweeps", "8", "--quiet"])
+    assert again.exit_code == 0, again.output
+    assert topicloom.load(tmp_path / "run").n_iter_ == 8
+    told = CliRunner().invoke(app, ["evaluate", str(tmp_path / "run"), str(tmp_path / "counts.npz")])
+    assert told.exit_code == 0, told.output
 
 
 # -- streams -------------------------------------------------------------------------------------------------------

@@ -111,6 +111,11 @@ class Sampling:
     ] = None
     estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
     sampler: Annotated[str, Option(help="Kernel that draws the topics.")] = "auto"
+    inference: Annotated[str, Option(help="gibbs, or without sampling: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = (
+        "gibbs"
+    )
+    tol: Annotated[float, Option(help="Share of tokens that may still move at convergence, if not gibbs.")] = 1e-3
+    batch_size: Annotated[int, Option(help="Documents of a minibatch of scvb0 and svb.")] = 128
     chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
     seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
     burn_in: Annotated[
@@ -133,6 +138,9 @@ class Sampling:
             "learn_priors": self.learn,
             "estimator": self.estimator,
             "sampler": self.sampler,
+            "inference": self.inference,
+            "tol": self.tol,
+            "batch_size": self.batch_size,
             "n_chains": self.chains,
             "random_state": self.seed,
             "burn_in": self.burn_in,

@@ -281,14 +281,14 @@ def _distributions(
 def bound(index: PairIndex, state: VariationalState, mode: Mode, prior: Prior, n_jobs: int = 1) -> float:
     """A lower bound of log p(words): eq. 2 for VB, eq. 12 for the others.
 
-    Eq. 12 needs E[log Γ(prior + n)]: exact for cvb_exact, by expansion to the second order for cvb and cvb0, where it
-    is an approximation of a bound.
+    Eq. 12 needs E[log Γ(prior + n)]: exact for cvb_exact; for cvb and cvb0 the case n = 0 is taken exactly and the rest
+    expanded to the second order, so that there it is an approximation of a bound.
     """
     if mode == "vb":
         return _bound_vb(index, state, prior, n_jobs)
     if mode == "cvb_exact":
         return bound_exact(index, state.gamma, prior)
-    return bound_second_order(index, state, prior)
+    return _bound_with_zero(index, state, prior)
 
 
 def _bound_vb(index: PairIndex, state: VariationalState, prior: Prior, n_jobs: int) -> float:
@@ -314,16 +314,40 @@ def dirichlet_divergence(q: FloatArray, p: FloatArray) -> float:
 
 
 def bound_second_order(index: PairIndex, state: VariationalState, prior: Prior) -> float:
-    """Eq. 12 with E[log Γ(a + n)] ≈ log Γ(a + E n) + ½ Ψ′(a + E n) Var n."""
+    """Eq. 12 with E[log Γ(a + n)] ≈ log Γ(a + E n) + ½ Ψ′(a + E n) Var n, as it stands.
+
+    Where a count is most likely 0 and its prior is small, Ψ′ is huge and this is far too high: see ``bound``.
+    """
     full = state if len(state.doc_var) else _with_variances(index, state)
-    n_docs = len(full.doc)
+    base = np.repeat(prior.alpha[:1], len(full.doc), axis=0)
 
     def rise(mean: FloatArray, var: FloatArray, base: FloatArray) -> float:
         return float(np.sum(gammaln(mean) - gammaln(base) + 0.5 * polygamma(1, mean) * var))
 
-    total = rise(full.doc, full.doc_var, np.repeat(prior.alpha[:1], n_docs, axis=0))
-    total += rise(full.word, full.word_var, word_prior(prior)) - rise(full.topic, full.topic_var, prior.beta_sum)
+    total = rise(full.doc, full.doc_var, base) + rise(full.word, full.word_var, word_prior(prior))
+    return total - rise(full.topic, full.topic_var, prior.beta_sum) + _bound_rest(index, full.gamma, prior)
+
+
+def _bound_with_zero(index: PairIndex, state: VariationalState, prior: Prior) -> float:
+    """Eq. 12 with the case n = 0 taken exactly, and the expansion for n given that it is at least 1."""
+    full = state if len(state.doc_var) else _with_variances(index, state)
+    empty = [np.zeros_like(full.doc), np.zeros_like(full.word), np.zeros_like(full.topic)]
+    collapsed.add_log_empty(index.ptr, index.word, index.count, full.gamma, *empty)
+    base = np.repeat(prior.alpha[:1], len(full.doc), axis=0)
+    total = _rise_with_zero(full.doc, full.doc_var, empty[0], base)
+    total += _rise_with_zero(full.word, full.word_var, empty[1], word_prior(prior))
+    total -= _rise_with_zero(full.topic, full.topic_var, empty[2], prior.beta_sum)
     return total + _bound_rest(index, full.gamma, prior)
+
+
+def _rise_with_zero(mean: FloatArray, var: FloatArray, log_empty: FloatArray, base: FloatArray) -> float:
+    """Σ E[log Γ(base + n) − log Γ(base)]; ``mean`` holds base + E n."""
+    some = np.maximum(-np.expm1(log_empty), 1e-300)  # P(n ≥ 1)
+    n = mean - base
+    known = np.maximum(n / some, 1.0)  # E[n | n ≥ 1]
+    spread = np.maximum((var + n * n) / some - known * known, 0.0)
+    rise = gammaln(base + known) - gammaln(base) + 0.5 * polygamma(1, base + known) * spread
+    return float(np.sum(some * rise))
 
 
 def bound_exact(index: PairIndex, gamma: AnyArray, prior: Prior) -> float:

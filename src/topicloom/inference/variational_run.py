@@ -60,6 +60,7 @@ class VariationalChain:
     trace: VariationalTrace = field(default_factory=VariationalTrace)
     change: float = np.inf  # share of tokens that moved in the last iteration
     prior_change: float = np.inf  # relative, of the priors when they were last learned
+    value: float = np.nan  # of a stream, the documents' part of the bound in the last pass
     converged: bool = False
 
 
@@ -190,7 +191,7 @@ def _pass(corpus: Corpus, chain: VariationalChain, plan: VariationalPlan) -> flo
         np.abs(new - was).sum() / was.sum()
         for new, was in ((chain.prior.alpha, old.alpha), (chain.prior.beta, old.beta))
     ]
-    chain.prior_change = float(max(moves))
+    chain.prior_change, chain.value = float(max(moves)), total
     return total + stochastic.topics_part(state, mode, chain.prior) if chain.sweep % plan.trace_every == 0 else None
 
 
@@ -230,11 +231,11 @@ def run_chains(
 
 
 def final_value(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, plan: VariationalPlan) -> float:
-    """The bound as the chain stands; a stream's is the last that was recorded, NaN if none was."""
-    if plan.mode in STREAM_MODES:
-        return chain.trace.log_joint[-1] if chain.trace.log_joint else float("nan")
+    """The bound as the chain stands; the documents' part of a stream's is from its last pass."""
+    if isinstance(chain.state, StreamState):
+        return chain.value + stochastic.topics_part(chain.state, cast(StreamMode, plan.mode), chain.prior)
     assert index is not None
-    state = cast(VariationalState, chain.state)
+    state = chain.state
     return bound(index, state, cast(Mode, plan.mode), chain.prior, plan.work.n_jobs)
 
 
@@ -246,7 +247,7 @@ def save_chain(path: Path, chain: VariationalChain) -> None:
     arrays: dict[str, AnyArray] = {f"state_{name}": a for name, a in chain.state._asdict().items()}
     arrays |= chain.prior._asdict()
     arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
-    arrays["changes"] = np.array([chain.change, chain.prior_change])
+    arrays["changes"] = np.array([chain.change, chain.prior_change, chain.value])
     write_arrays(path, arrays, {"index": chain.index, "sweep": chain.sweep, "converged": chain.converged})
 
 
@@ -259,8 +260,10 @@ def load_chain(path: Path, mode: str) -> VariationalChain:
     except KeyError as error:
         raise StorageError(f'{path} is not a checkpoint of inference="{mode}": it has no array {error}.') from error
     trace = load_trace({name: arrays[f"trace_{name}"] for name in asdict(VariationalTrace())})
-    change, prior_change = map(float, arrays["changes"])
-    return VariationalChain(info["index"], info["sweep"], state, prior, trace, change, prior_change, info["converged"])
+    change, prior_change, value = map(float, arrays["changes"])
+    return VariationalChain(
+        info["index"], info["sweep"], state, prior, trace, change, prior_change, value, info["converged"]
+    )
 
 
 def load_trace(arrays: dict[str, AnyArray]) -> VariationalTrace:

@@ -34,15 +34,6 @@ from topicloom.kernels.rng import uniform
 
 
 @kernel
-def word_weight(row: Int32Array, beta: float, boost: FloatArray, seed: int, k: int) -> float:
-    """n_kv + β_kv; ``seed`` is the word's row of boosts, −1 if it is no seed word."""
-    weight = float(row[k]) + beta
-    if seed >= 0:
-        weight += float(boost[seed, k])
-    return weight
-
-
-@kernel
 def find_first(word_ptr: Int64Array, token: Int64Array, word_start: int, word_stop: int, start: int) -> Int64Array:
     """Where, in word order, the tokens from number ``start`` on begin for each of a range of words."""
     first = np.empty(max(word_stop - word_start, 0), np.int64)
@@ -123,7 +114,10 @@ def sweep_block(
                     else:
                         t = draw_alias(alpha_keep[r], alpha_other[r], (u - of_doc) / alpha_sum)
                     if t != s:
-                        here, there = word_weight(row, b, boost, seed, s), word_weight(row, b, boost, seed, t)
+                        here, there = row[s] + b, row[t] + b
+                        if seed >= 0:
+                            here += boost[seed, s]
+                            there += boost[seed, t]
                         if uniform(stream) * here * total[t] < there * total[s]:
                             s = t
             row[s] += 1
@@ -150,7 +144,7 @@ def conditional(
     boost: FloatArray, weight: FloatArray,
 ) -> None:  # fmt: skip
     """The target p(k) of this token, from the factors whose ratios the steps compare; leaves the state as it was."""
-    v, old = words[tok], z[tok]
+    v, old, seed = words[tok], z[tok], boost_row[words[tok]]
     doc = np.zeros(topic.shape[0], np.int32)
     for i in range(doc_ptr[d], doc_ptr[d + 1]):
         doc[z[i]] += 1
@@ -158,7 +152,9 @@ def conditional(
     topic[old] -= 1
     doc[old] -= 1
     for k in range(topic.shape[0]):
-        share, total = doc[k] + alpha[alpha_row[d], k], topic[k] + beta_sum[k]
-        weight[k] = word_weight(word_topic[v], beta[v], boost, boost_row[v], k) * share / total
+        here = word_topic[v, k] + beta[v]
+        if seed >= 0:
+            here += boost[seed, k]
+        weight[k] = here * (doc[k] + alpha[alpha_row[d], k]) / (topic[k] + beta_sum[k])
     word_topic[v, old] += 1
     topic[old] += 1

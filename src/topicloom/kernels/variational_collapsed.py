@@ -187,6 +187,22 @@ def add_counts(
                 topic[k] += n * x
 
 
+@kernel
+def add_log_empty(
+    ptr: Int64Array, words: Int32Array, count: FloatArray, gamma: AnyArray, doc: FloatArray, word: FloatArray,
+    topic: FloatArray,
+) -> None:  # fmt: skip
+    """Add Σ n log(1 − γ), the log probability that a count is 0."""
+    for d in range(ptr.shape[0] - 1):
+        for i in range(ptr[d], ptr[d + 1]):
+            n, g, to_doc, to_word = count[i], gamma[i], doc[d], word[words[i]]
+            for k in range(topic.shape[0]):
+                x = n * log(max(1.0 - np.float64(g[k]), _TINY))
+                to_doc[k] += x
+                to_word[k] += x
+                topic[k] += x
+
+
 @reducing_kernel
 def _entropy(gamma: AnyArray) -> float:
     total = 0.0

@@ -1,0 +1,105 @@
+"""Runs of VB, CVB, CVB0 and Gibbs that stop along the way, and the two measures of CVB's section 4."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from topicloom._types import FloatArray
+from topicloom.corpus import Corpus
+from topicloom.inference import variational as v
+from topicloom.inference.chain import Plan, run_chains, start_chain
+from topicloom.inference.kernel import Prior, get_kernel, make_prior
+from topicloom.inference.state import as_dense
+from topicloom.inference.variational_run import _FRESH
+from topicloom.kernels.counts import document_counts
+
+VARIATIONAL = ("VB", "VB, one round", "CVB", "CVB0")
+METHODS = (*VARIATIONAL, "Gibbs")
+_MODE: dict[str, v.Mode] = {"VB": "vb", "VB, one round": "vb", "CVB": "cvb", "CVB0": "cvb0"}
+
+
+@dataclass
+class Curve:
+    """One run: bound a training token and log probability a held-out token after the given iterations."""
+
+    iterations: list[int] = field(default_factory=list)
+    bound: list[float] = field(default_factory=list)
+    test: list[float] = field(default_factory=list)
+    second_order: list[float] = field(default_factory=list)  # the collapsed bound by plain expansion
+
+
+def symmetric(corpus: Corpus, n_topics: int, alpha: float, beta: float) -> Prior:
+    return make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, beta), corpus.n_docs)
+
+
+def token_probability(theta: FloatArray, phi: FloatArray, test: Corpus) -> FloatArray:
+    """Σ_k θ_jk φ_kw of each held-out token (eqs. 19, 20); φ by word [V, K]."""
+    out = np.empty(test.n_tokens)
+    for first in range(0, test.n_tokens, 50_000):
+        part = slice(first, first + 50_000)
+        out[part] = np.einsum("ik,ik->i", theta[test.token_docs[part]], phi[test.words[part]])
+    return out
+
+
+def variational_states(
+    method: str, corpus: Corpus, prior: Prior, seed: int, grid: Sequence[int]
+) -> Iterator[tuple[int, v.PairIndex, v.VariationalState]]:
+    """The state after each of the given iterations; "one round" updates each document once an iteration."""
+    mode = _MODE[method]
+    index = v.pair_index(corpus)
+    state = v.start(index, mode, prior, seed, 0)
+    for iteration in range(1, grid[-1] + 1):
+        work = v.Work(doc_rounds=1) if method == "VB, one round" else v.Work(fresh=iteration <= _FRESH)
+        state, _ = v.iterate(index, state, mode, prior, work)
+        if iteration in grid:
+            yield iteration, index, state
+
+
+def run_variational(method: str, train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequence[int]) -> Curve:
+    curve = Curve()
+    for iteration, index, state in variational_states(method, train, prior, seed, grid):
+        curve.iterations.append(iteration)
+        curve.bound.append(v.bound(index, state, _MODE[method], prior) / train.n_tokens)
+        if method in ("CVB", "CVB0"):
+            curve.second_order.append(v.bound_second_order(index, state, prior) / train.n_tokens)
+        p = token_probability(normal(state.doc, 1), normal(state.word, 0), test)
+        curve.test.append(float(np.log(p).mean()))
+    return curve
+
+
+def normal(counts: FloatArray, axis: int) -> FloatArray:
+    shares: FloatArray = counts / counts.sum(axis=axis, keepdims=True)
+    return shares
+
+
+def run_gibbs(train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequence[int], lag: int = 10) -> Curve:
+    """Eq. 20: at sweep t the probabilities are averaged over the samples taken every ``lag`` sweeps since t/2."""
+    kernel = get_kernel("auto")
+    chain = start_chain(kernel, train, prior, seed, 0)
+    curve = Curve()
+    kept: list[tuple[int, FloatArray]] = []
+    doc = np.empty((train.n_docs, prior.n_topics))
+    for stop in sorted({*grid, *range(lag, grid[-1] + 1, lag)}):
+        plan = Plan(seed=seed, max_iter=stop, burn_in=None, lag=1, estimator="standard", trace_every=10**9)
+        if run_chains(kernel, train, [chain], plan):
+            raise KeyboardInterrupt
+        document_counts(train.doc_ptr, chain.state.z, doc)
+        word = as_dense(chain.state).word_topic + prior.beta[:, None]
+        p = token_probability(normal(doc + prior.alpha[0], 1), normal(word, 0), test)
+        if stop % lag == 0:
+            kept = [(sweep, old) for sweep, old in kept if sweep >= (stop + lag) / 2]
+            kept.append((stop, p.astype(np.float32)))
+        if stop in grid:
+            recent = [old for sweep, old in kept if sweep >= stop / 2]
+            mean = np.mean(recent, axis=0) if recent else p
+            curve.iterations.append(stop)
+            curve.bound.append(np.nan)
+            curve.test.append(float(np.log(mean).mean()))
+    return curve
+
+
+def run(method: str, train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequence[int]) -> Curve:
+    if method == "Gibbs":
+        return run_gibbs(train, test, prior, seed, grid)
+    return run_variational(method, train, test, prior, seed, grid)

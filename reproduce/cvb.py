@@ -1,0 +1,249 @@
+"""Teh, Newman and Welling, "A collapsed variational Bayesian inference algorithm for LDA" (2006): section 4.
+
+    python -m reproduce.cvb --data DIR [--sections figure1 figure2 topics] [--runs 10] [--figures FOLDER] [--quick]
+
+figure1: kos with 8 topics and nips with 40, α = β = 0.1, a tenth of each document's tokens held out: bounds and test
+probabilities against iterations. figure2: both against the number of documents of kos. topics: section 5.5 and figure 5
+of the CGS_p paper, perplexity and training likelihood of CGS, CGS_p, CVB0 and VB against the number of topics, on
+reuters21578. DIR holds one folder a corpus.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from reproduce import _cvb_topics
+from reproduce._common import describe_run, load, note, spread, table
+from reproduce._variational import METHODS, VARIATIONAL, Curve, run, symmetric
+from topicloom.corpus import Corpus, hold_out_tokens
+from topicloom.errors import InputError
+
+ALPHA = BETA = 0.1
+TOPICS = {"kos": 8, "nips": 40}
+SECTIONS = ("figure1", "figure2", "topics")
+
+
+@dataclass(frozen=True)
+class Settings:
+    iterations: Sequence[int] = (1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200)
+    sweeps: Sequence[int] = (1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 500)
+    doc_numbers: Sequence[int] = (100, 300, 1000, 2000, 3430)
+    max_docs: int | None = None
+    topics: _cvb_topics.Budget = _cvb_topics.Budget()  # noqa: RUF009 (it cannot change)
+
+
+QUICK = Settings((1, 3), (1, 10), (30, 60), 60, _cvb_topics.Budget((4,), (2, 4), 4, 5, 60))
+
+
+@dataclass(frozen=True)
+class Options:
+    data: Path
+    corpora: Sequence[str]
+    runs: int
+    figures: Path | None
+    settings: Settings
+
+
+Curves = dict[str, list[Curve]]  # {method: one a run}
+
+
+def grid_of(method: str, settings: Settings) -> Sequence[int]:
+    return settings.sweeps if method == "Gibbs" else settings.iterations
+
+
+def run_all(corpus: Corpus, n_topics: int, runs: int, settings: Settings, name: str) -> Curves:
+    train, test = hold_out_tokens(corpus, 0.1, seed=0)
+    prior = symmetric(train, n_topics, ALPHA, BETA)
+    curves: Curves = {method: [] for method in METHODS}
+    for seed in range(runs):
+        for method in METHODS:
+            curves[method].append(run(method, train, test, prior, seed, grid_of(method, settings)))
+            note(f"{name}: {method}, run {seed}: {curves[method][-1].test[-1]:.4f}")
+    return curves
+
+
+# -- figure 1 ------------------------------------------------------------------------------------------------------
+
+
+def figure1(options: Options) -> str:
+    parts = []
+    found = {}
+    for name in options.corpora:
+        corpus = load(options.data, name, options.settings.max_docs)
+        curves = run_all(corpus, TOPICS.get(name, 8), options.runs, options.settings, f"figure1, {name}")
+        found[name] = curves
+        parts.append(report(name, corpus, TOPICS.get(name, 8), curves))
+    if options.figures is not None:
+        draw_figure1(found, options.figures / "cvb_figure1.png")
+    return "\n\n".join(parts)
+
+
+def report(name: str, corpus: Corpus, n_topics: int, curves: Curves) -> str:
+    """Tables of one corpus, and whether the paper's claims hold on it."""
+    runs = len(curves["CVB"])
+    head = (
+        f"**{name}**: {corpus.n_docs:,} documents, {corpus.n_tokens:,} tokens, K = {n_topics}, {runs} initialisations."
+    )
+    bounds = table(
+        ["bound a token", *(str(i) for i in curves["CVB"][0].iterations)],
+        [[m, *_means(curves[m], "bound")] for m in VARIATIONAL]
+        + [[f"{m}, second order", *_means(curves[m], "second_order")] for m in ("CVB", "CVB0")],
+    )
+    tests = table(
+        ["test log probability a token", *(str(i) for i in curves["Gibbs"][0].iterations)],
+        [[m, *_means(curves[m], "test", len(curves["Gibbs"][0].iterations))] for m in METHODS],
+    )
+    ends = table(
+        ["at the end", "bound", "test", "iterations to within 0.01 of the end"],
+        [[m, spread(_last(curves[m], "bound"), 4), spread(_last(curves[m], "test"), 4), settled(curves[m])]
+         for m in METHODS],
+    )  # fmt: skip
+    return "\n\n".join(
+        [
+            head,
+            bounds,
+            tests,
+            ends.replace("nan ± nan", "–").replace("nan ± 0.0000", "–"),
+            "\n".join(f"- {line}" for line in verdicts(curves)),
+        ]
+    )
+
+
+def _means(curves: Sequence[Curve], what: str, width: int | None = None) -> list[str]:
+    means = np.mean([getattr(curve, what) for curve in curves], axis=0)
+    cells = [f"{x:.4f}" for x in means]
+    return cells + [""] * ((width or len(cells)) - len(cells))
+
+
+def _last(curves: Sequence[Curve], what: str) -> list[float]:
+    return [getattr(curve, what)[-1] for curve in curves]
+
+
+def settled(curves: Sequence[Curve]) -> int:
+    """The first recorded iteration after which the mean test probability stays within 0.01 of where it ends."""
+    mean = np.mean([curve.test for curve in curves], axis=0)
+    far = np.flatnonzero(np.abs(mean - mean[-1]) > 0.01)
+    return curves[0].iterations[0 if len(far) == 0 else min(int(far[-1]) + 1, len(mean) - 1)]
+
+
+def verdicts(curves: Curves) -> list[str]:
+    """The paper's claims, with the numbers."""
+    end = {(m, what): float(np.mean(_last(curves[m], what))) for m in METHODS for what in ("bound", "test")}
+    lines = []
+    for vb in ("VB", "VB, one round"):
+        for what, name in (("bound", "bound"), ("test", "test log probability")):
+            gap = end["CVB", what] - end[vb, what]
+            held = "holds" if gap > 0 else "DOES NOT HOLD"
+            lines.append(f"CVB above {vb} in {name}: {held} ({gap:+.4f} a token).")
+    best = max(METHODS, key=lambda m: end[m, "test"])
+    held = "holds" if best == "Gibbs" else f"DOES NOT HOLD, {best} is"
+    lines.append(f"Gibbs best at the end in test log probability: {held} ({end['Gibbs', 'test']:.4f}, CVB "
+                 f"{end['CVB', 'test']:.4f}, CVB0 {end['CVB0', 'test']:.4f}).")  # fmt: skip
+    times = {m: settled(curves[m]) for m in METHODS}
+    held = "holds" if all(times["Gibbs"] >= t for t in times.values()) else "DOES NOT HOLD"
+    lines.append(f"Gibbs last to converge: {held} ({', '.join(f'{m} {t}' for m, t in times.items())} iterations).")
+    return lines
+
+
+def draw_figure1(found: dict[str, Curves], path: Path) -> None:
+    """As the paper's figure 1: curves and histograms of bounds and test probabilities, a column a corpus."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(4, len(found), figsize=(5 * len(found), 13), squeeze=False)
+    for column, (name, curves) in enumerate(found.items()):
+        for row, what, methods in ((0, "bound", VARIATIONAL), (2, "test", METHODS)):
+            for color, method in enumerate(METHODS):
+                if method not in methods:
+                    continue
+                for run_number, curve in enumerate(curves[method]):
+                    label = method if run_number == 0 else None
+                    axes[row, column].plot(
+                        curve.iterations, getattr(curve, what), color=f"C{color}", lw=0.7, label=label
+                    )
+                axes[row + 1, column].hist(_last(curves[method], what), bins=8, color=f"C{color}", alpha=0.6)
+            axes[row, column].set(xscale="log", xlabel="iterations", title=f"{name}: {what} a token")
+            axes[row, column].legend(fontsize=7)
+            axes[row + 1, column].set(xlabel=f"{what} a token at the end", ylabel="runs")
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=70)
+
+
+# -- figure 2 ------------------------------------------------------------------------------------------------------
+
+
+def figure2(options: Options) -> str:
+    settings = options.settings
+    corpus = load(options.data, "kos", settings.max_docs)
+    order = np.random.default_rng(0).permutation(corpus.n_docs)
+    short = replace(settings, iterations=settings.iterations[-1:], sweeps=settings.sweeps[-1:])
+    runs = min(options.runs, 3)
+    rows = []
+    for n_docs in settings.doc_numbers:
+        part = corpus.select(np.sort(order[: min(n_docs, corpus.n_docs)]))
+        curves = run_all(part, TOPICS["kos"], runs, short, f"figure2, {n_docs}")
+        ends = {m: (np.mean(_last(curves[m], "test")), np.mean(_last(curves[m], "bound"))) for m in METHODS}
+        rows.append([part.n_docs, *(f"{ends[m][0]:.3f}" for m in METHODS), *(f"{ends[m][1]:.3f}" for m in VARIATIONAL)])
+    header = ["documents", *(f"test, {m}" for m in METHODS), *(f"bound, {m}" for m in VARIATIONAL)]
+    return f"kos, K = 8, means of {runs} runs, growing parts of the corpus.\n\n{table(header, rows)}"
+
+
+# -- topics --------------------------------------------------------------------------------------------------------
+
+
+def topics(options: Options) -> str:
+    return _cvb_topics.section(options.data, options.settings.topics)
+
+
+PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
+    "figure1": ("CVB, figure 1: bounds and test probabilities against iterations", figure1),
+    "figure2": ("CVB, figure 2: against the number of documents", figure2),
+    "topics": ("CGS_p, section 5.5 and figure 5: CGS, CGS_p, CVB0 and VB against the number of topics", topics),
+}
+
+
+def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
+    parser = argparse.ArgumentParser(prog="python -m reproduce.cvb", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpora's folders")
+    parser.add_argument("--corpora", nargs="+", default=["kos", "nips"])
+    parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
+    parser.add_argument("--runs", type=int, default=10, help="initialisations")
+    parser.add_argument("--figures", type=Path, help="folder for figures (none are drawn without it)")
+    parser.add_argument("--quick", action="store_true", help="small settings, to see that everything runs")
+    given = parser.parse_args(arguments)
+    if given.runs < 1:
+        parser.error("--runs must be at least 1")
+    settings = QUICK if given.quick else Settings()
+    wanted = [name for name in SECTIONS if name in given.sections]
+    needed = {
+        *(given.corpora if "figure1" in wanted else ()),
+        *(("kos",) if "figure2" in wanted else ()),
+        *(("reuters21578",) if "topics" in wanted else ()),
+    }
+    missing = sorted(name for name in needed if not (given.data / name).is_dir())
+    if missing:
+        parser.error(f"{given.data} has no folder {', '.join(missing)}")
+    return Options(given.data, given.corpora, given.runs, given.figures, settings), wanted
+
+
+def main(arguments: Sequence[str]) -> None:
+    options, sections = parse(arguments)
+    print(describe_run("reproduce.cvb", arguments), flush=True)
+    for name in sections:
+        title, section = PARTS[name]
+        note(f"{name}: started")
+        print(f"\n### {title}\n\n{section(options)}", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,81 @@
+"""Approximations are as near to the exact posterior as docs/approximations.md says, and the measure sees them."""
+
+import numpy as np
+import pytest
+
+import oracle
+from topicloom.datasets import synthetic_lda
+from topicloom.inference.kernel import Key, Schedule, get_kernel, make_prior
+
+SWEEPS, WARM_UP = 6000, 20
+CASE = oracle.cases()["two topics"]  # six tokens, three documents, three words: 64 states
+
+# Largest total variation distance, and largest error of P(z_i = z_j), of a chain's states; noise is in them.
+NOISE = (0.05, 0.025)
+BOUNDS = {
+    ("dense", Schedule()): NOISE,
+    ("sparse", Schedule()): NOISE,
+    ("dense", Schedule(n_shards=2)): (0.09, 0.06),
+    ("sparse", Schedule(n_shards=2)): (0.09, 0.06),
+    ("sparse", Schedule(n_shards=8)): (0.09, 0.06),
+    ("warp", Schedule(n_mh=1)): (0.11, 0.05),
+    ("warp", Schedule(n_mh=2)): (0.14, 0.08),
+    ("warp", Schedule(n_mh=4)): (0.17, 0.10),
+}
+
+
+def together(states: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Probability that two tokens have one topic, for all pairs."""
+    return np.einsum("s,sij->ij", p, states[:, :, None] == states[:, None, :])
+
+
+def distances(name: str, schedule: Schedule) -> tuple[float, float]:
+    """Of the states that a chain visits, from the posterior; it starts from a draw of that posterior."""
+    kernel = get_kernel(name)
+    states, p = oracle.posterior(CASE)
+    start = states[np.random.default_rng(1).choice(len(states), p=p)]
+    state = kernel.restore(CASE.corpus, start, CASE.n_topics)
+    seen = np.zeros(len(states))
+    for sweep in range(WARM_UP + SWEEPS):
+        state, _ = kernel.sweep(CASE.corpus, state, CASE.prior, Key(2, 0, sweep), schedule)
+        if sweep >= WARM_UP:
+            seen[oracle.state_number(state.z, CASE.n_topics)] += 1
+    q = seen / SWEEPS
+    return float(np.abs(q - p).sum() / 2), float(np.abs(together(states, q) - together(states, p)).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "schedule"), BOUNDS, ids=[f"{name}, {s.n_shards} shards, {s.n_mh} steps" for name, s in BOUNDS]
+)
+def test_tiny_corpora_are_sampled_within_the_bounds(name: str, schedule: Schedule) -> None:
+    distance, pair = distances(name, schedule)
+    assert distance < BOUNDS[name, schedule][0]
+    assert pair < BOUNDS[name, schedule][1]
+
+
+def test_the_measure_tells_an_approximation_from_the_exact_sampler() -> None:
+    distance, pair = distances("warp", Schedule(n_mh=4))
+    assert distance > 2 * NOISE[0]
+    assert pair > 2 * NOISE[1]
+
+
+def test_on_larger_corpora_little_is_left_of_it() -> None:
+    """Mean log joint probability a token, of chains that start from the true topics and so in one mode."""
+    truth = synthetic_lda(200, 150, 8, doc_length=60, seed=5)
+    corpus, prior = truth.corpus, make_prior(np.full(8, 0.1), np.full(150, 0.05), 200)
+
+    def settles_at(name: str, schedule: Schedule) -> float:
+        kernel = get_kernel(name)
+        values = []
+        for chain in range(2):
+            state = kernel.restore(corpus, truth.z, 8)
+            for sweep in range(80):
+                state, _ = kernel.sweep(corpus, state, prior, Key(6, chain, sweep), schedule)
+                if sweep >= 30:
+                    values.append(kernel.log_joint(corpus, state, prior))
+        return float(np.mean(values)) / corpus.n_tokens
+
+    exact = settles_at("dense", Schedule())
+    for n_shards in (2, 8):
+        assert settles_at("dense", Schedule(n_shards)) == pytest.approx(exact, abs=0.003)
+    assert settles_at("warp", Schedule(n_mh=2)) == pytest.approx(exact, abs=0.01)
