@@ -61,7 +61,7 @@ DENSE = {
     "totals never updated": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
     "factors of the old topic not refreshed": [("            coef[old] = coef_out\n", "")],
     "weights of a run of one word not updated": [("            weight[new] = joined\n", "")],
-    "sum of the weights with the token in it": [("total = total_all - counted + stay", "total = total_all")],
+    "sum of the weights with the token in it": [("sum_out = total_all - counted + stay", "sum_out = total_all")],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
     "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
 }

@@ -119,8 +119,8 @@ def vb_errors(monkeypatch: pytest.MonkeyPatch, changes: list[tuple[str, str]]) -
 
 
 VB = {
-    "prior left out of documents": [("new = alpha[k] + mix[k] * sums[k]", "new = 1e-9 + mix[k] * sums[k]")],
-    "counts left out": [("count[i] / _dot(t, w)", "1.0 / _dot(t, w)")],
+    "prior left out of documents": [("sums[k] = alpha[k] + mix[k] * sums[k]", "sums[k] = 1e-9 + mix[k] * sums[k]")],
+    "counts left out": [("count[i] / dot(t, w)", "1.0 / dot(t, w)")],
     "means in place of exp E log": [("out[k] = exp(digamma(row[k]) - base)", "out[k] = row[k]")],
     "topics' digamma left out": [("to[k] = exp(digamma(row[k]) - base[k])", "to[k] = row[k]")],
     "word counts without the word's factor": [("            row[k] *= w[k]\n", "            row[k] *= 1.0\n")],

@@ -12,6 +12,7 @@ from reproduce import _cvb_topics, cvb
 from reproduce._variational import METHODS, Curve, run, symmetric, token_probability
 
 from topicloom.corpus import Corpus, hold_out_tokens
+from topicloom.corpus.formats import write
 from topicloom.datasets import synthetic_lda
 from topicloom.evaluation import log_likelihood
 
@@ -54,9 +55,9 @@ def test_verdicts_say_when_a_claim_fails(corpus: Corpus) -> None:
 
 
 def test_perplexity_and_likelihood_against_topics(corpus: Corpus, tmp_path: Path) -> None:
-    from topicloom.corpus.formats import write
-
-    write(corpus, tmp_path / "reuters21578", format="folder")
+    folder = tmp_path / "reuters21578"
+    folder.mkdir()
+    write(corpus, folder / "docword.npz", vocabulary=folder / "vocab.txt")
     text = _cvb_topics.section(tmp_path, _cvb_topics.Budget((3,), (2, 20), 20, 10))
     assert "| 3 |" in text
     assert "3, CVB0" in text

@@ -27,6 +27,7 @@ Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact"]
 MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
 _INIT = 4  # what the streams are for; samplers have 1 to 3
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
+_RARE = 1e-12  # a chance below which a count is taken to be 0
 
 
 class PairIndex(NamedTuple):
@@ -342,8 +343,8 @@ def _bound_with_zero(index: PairIndex, state: VariationalState, prior: Prior) ->
 
 def _rise_with_zero(mean: FloatArray, var: FloatArray, log_empty: FloatArray, base: FloatArray) -> float:
     """Σ E[log Γ(base + n) − log Γ(base)]; ``mean`` holds base + E n."""
-    some = np.maximum(-np.expm1(log_empty), 1e-300)  # P(n ≥ 1)
-    n = mean - base
+    some = np.maximum(-np.expm1(log_empty), _RARE)  # P(n ≥ 1)
+    n = np.where(some > _RARE, mean - base, 0.0)  # of a count that is as good as never above 0 only rounding is left
     known = np.maximum(n / some, 1.0)  # E[n | n ≥ 1]
     spread = np.maximum((var + n * n) / some - known * known, 0.0)
     rise = gammaln(base + known) - gammaln(base) + 0.5 * polygamma(1, base + known) * spread

@@ -26,9 +26,10 @@ def kernel(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def reducing_kernel(function: Callable[..., R]) -> Callable[..., R]:
-    """As ``kernel``, for small helpers whose sum or product may be reordered so that it vectorises.
+    """As ``kernel``, for small helpers that write no array and whose sum may be reordered so that it vectorises.
 
-    The order is fixed by the compiled code, so one machine gives one answer whatever the number of threads.
+    The order is fixed by the compiled code, so one machine gives one answer whatever the number of threads. It would
+    not be if the loop stored anything: see ``sums``.
     """
     return _compile(function, fastmath={"reassoc", "contract", "nsz"})
 

@@ -7,19 +7,17 @@ nor on the number of threads.
 import numpy as np
 
 from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import combine, fill_stream, uniform
 from topicloom.kernels.search import search
+from topicloom.kernels.sums import sum_of
 
 
-@reducing_kernel
+@kernel
 def _weigh(phi: FloatArray, mix: FloatArray, weight: FloatArray) -> float:
-    total = 0.0
     for k in range(mix.shape[0]):
-        w = phi[k] * mix[k]
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = phi[k] * mix[k]
+    return sum_of(weight)
 
 
 @kernel

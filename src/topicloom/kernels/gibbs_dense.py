@@ -12,31 +12,26 @@ Document counts are built when a document is entered and never stored: 4 bytes a
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
+from topicloom.kernels.sums import sum_of
 
 
-@reducing_kernel
+@kernel
 def weigh(row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray) -> float:
     """Fill ``weight`` and return its sum."""
-    total = 0.0
     for k in range(coef.shape[0]):
-        w = (row[k] + beta) * coef[k]
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (row[k] + beta) * coef[k]
+    return sum_of(weight)
 
 
-@reducing_kernel
+@kernel
 def weigh_boosted(row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray) -> float:
     """As ``weigh`` for a seed word, whose prior differs from topic to topic."""
-    total = 0.0
     for k in range(coef.shape[0]):
-        w = (row[k] + (beta + boost[k])) * coef[k]
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (row[k] + (beta + boost[k])) * coef[k]
+    return sum_of(weight)
 
 
 @kernel
@@ -93,8 +88,8 @@ def sweep_block(
             coef_out = (doc[old] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
             stay = (row[old] - 1 + b) * coef_out
             counted = weight[old]
-            total = total_all - counted + stay
-            u = uniform(stream) * total
+            sum_out = total_all - counted + stay
+            u = uniform(stream) * sum_out
             if u < stay:  # the commonest outcome once a chain has settled, so it comes first
                 continue
             weight[old] = 0.0
@@ -113,7 +108,7 @@ def sweep_block(
             coef[new] = (doc[new] + a[new]) / (topic[new] + beta_sum[new])
             b = beta[v] + boost[boost_row[v], new] if seeded else beta[v]
             joined = (row[new] + b) * coef[new]
-            total_all = total - weight[new] + joined
+            total_all = sum_out - weight[new] + joined
             weight[new] = joined
             z[i] = new
             changed += 1

@@ -12,30 +12,15 @@ topics and their counts side by side, the larger counts first, so that searches 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
+from topicloom.kernels.sums import dot, sum_of
 
 _SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 _ONE = 1 << _SHIFT
 _TOPIC = _ONE - 1
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
-
-
-@reducing_kernel
-def _sum(values: FloatArray) -> float:
-    total = 0.0
-    for k in range(values.shape[0]):
-        total += values[k]
-    return total
-
-
-@reducing_kernel
-def _weigh_boost(boost: FloatArray, coef: FloatArray) -> float:
-    total = 0.0
-    for k in range(coef.shape[0]):
-        total += boost[k] * coef[k]
-    return total
 
 
 @kernel
@@ -111,7 +96,7 @@ def sweep_block(
             row = alpha_row[d]
             for k in range(n_topics):
                 coef[k] = alpha[row, k] * inverse[k]
-            total_coef = _sum(coef)
+            total_coef = sum_of(coef)
         a = alpha[row]
         weighed_word = -1
         for i in range(begin, end):
@@ -155,7 +140,7 @@ def sweep_block(
             seeded = 0.0
             if boost_row[v] >= 0:
                 b = boost[boost_row[v]]
-                seeded = _weigh_boost(b, coef) + b[old] * (coef_out - coef[old])
+                seeded = dot(b, coef) + b[old] * (coef_out - coef[old])
             u = uniform(stream) * (stay + total + smooth + seeded) - stay
             if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
                 continue

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import below, combine, fill_stream, uniform
+from topicloom.kernels.sums import sum_of
 
 
 class Scratch(NamedTuple):
@@ -161,14 +162,12 @@ def _select(
             offspring[r] -= 1
 
 
-@reducing_kernel
+@kernel
 def _weigh(row: FloatArray, count: FloatArray, alpha: FloatArray, share: FloatArray) -> float:
     """Fill ``share`` with φ_kw (n_k + α_k) and return the sum."""
-    total = 0.0
     for k in range(len(share)):
         share[k] = row[k] * (count[k] + alpha[k])
-        total += share[k]
-    return total
+    return sum_of(share)
 
 
 @kernel

@@ -11,24 +11,9 @@ import math
 import numpy as np
 
 from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import kernel
 from topicloom.kernels.special import digamma, exp
-
-
-@reducing_kernel
-def _dot(left: FloatArray, right: FloatArray) -> float:
-    total = 0.0
-    for k in range(left.shape[0]):
-        total += left[k] * right[k]
-    return total
-
-
-@reducing_kernel
-def _sum(row: FloatArray) -> float:
-    total = 0.0
-    for k in range(row.shape[0]):
-        total += row[k]
-    return total
+from topicloom.kernels.sums import distance, dot, sum_of
 
 
 @kernel
@@ -37,22 +22,21 @@ def _add_scaled(out: FloatArray, row: FloatArray, scale: float) -> None:
         out[k] += row[k] * scale
 
 
-@reducing_kernel
+@kernel
 def _renew(row: FloatArray, alpha: FloatArray, mix: FloatArray, sums: FloatArray) -> float:
     """α̃ ← α + t Σ_i n_i w_i / norm_i (eq. 4); returns how far it moved, and leaves ``sums`` at 0."""
-    moved = 0.0
     for k in range(row.shape[0]):
-        new = alpha[k] + mix[k] * sums[k]
-        moved += abs(new - row[k])
-        row[k] = new
-        sums[k] = 0.0
+        sums[k] = alpha[k] + mix[k] * sums[k]
+    moved = distance(sums, row)
+    row[:] = sums
+    sums[:] = 0.0
     return moved
 
 
 @kernel
 def exp_mean_log(row: FloatArray, out: FloatArray) -> None:
     """exp E[log θ_k] under a Dirichlet with the parameters ``row``."""
-    base = digamma(_sum(row))
+    base = digamma(sum_of(row))
     for k in range(row.shape[0]):
         out[k] = exp(digamma(row[k]) - base)
 
@@ -75,7 +59,7 @@ def _rounds(
     for _ in range(max_rounds):
         for i in range(start, stop):
             w = topics[word[i]]
-            _add_scaled(sums, w, count[i] / _dot(t, w))
+            _add_scaled(sums, w, count[i] / dot(t, w))
         change = _renew(row, alpha, t, sums)
         _set_mix(row, plain, t)
         if change < tol * row.shape[0]:
@@ -89,7 +73,7 @@ def _score(
     """Σ n log norm; leaves n/norm in ``scale``."""
     total = 0.0
     for i in range(start, stop):
-        norm = _dot(t, topics[word[i]])
+        norm = dot(t, topics[word[i]])
         scale[i] = count[i] / norm
         total += count[i] * np.log(norm)
     return total
@@ -132,7 +116,7 @@ def fit_documents(
         if fresh:
             _set_mix(row, plain, t)
             goal = _value(_score(start, stop, word, count, topics, t, scale), row, alpha, t)
-            share = (_sum(row) - _sum(alpha)) / n_topics
+            share = (sum_of(row) - sum_of(alpha)) / n_topics
             for k in range(n_topics):
                 row[k] = alpha[k] + share
         _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
@@ -158,7 +142,7 @@ def log_norms(
         exp_mean_log(doc[d], t)
         total = 0.0
         for i in range(ptr[d], ptr[d + 1]):
-            total += count[i] * np.log(_dot(t, topics[word[i]]))
+            total += count[i] * np.log(dot(t, topics[word[i]]))
         fit[d] = total
 
 
@@ -196,7 +180,7 @@ def mean_log_columns(rows: FloatArray, use: BoolArray, out: FloatArray) -> None:
     out[:] = 0.0
     for d in range(rows.shape[0]):
         if use[d]:
-            base = digamma(_sum(rows[d]))
+            base = digamma(sum_of(rows[d]))
             for k in range(rows.shape[1]):
                 out[k] += digamma(rows[d, k]) - base
 

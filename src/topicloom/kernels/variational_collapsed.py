@@ -15,23 +15,21 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.kernels._jit import kernel, reducing_kernel
 from topicloom.kernels.rng import combine, fill_stream, uniform
 from topicloom.kernels.special import exp, log
+from topicloom.kernels.sums import sum_of, sum_sizes
 
 _TINY = 1e-30  # below it γ log γ is 0
 _LEAST, _MOST = 1e-250, 1e250  # outside these a sum of weights is not to be trusted
 
 
-@reducing_kernel
+@kernel
 def weigh_mean(
     gamma: AnyArray, own: float, doc: FloatArray, word: FloatArray, topic: FloatArray, weight: FloatArray
 ) -> float:
     """CGS_p eq. 6, with ``own`` of a token at γ left out; fills ``weight`` and returns its sum."""
-    total = 0.0
     for k in range(weight.shape[0]):
         g = own * gamma[k]
-        w = (doc[k] - g) * (word[k] - g) / (topic[k] - g)
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (doc[k] - g) * (word[k] - g) / (topic[k] - g)
+    return sum_of(weight)
 
 
 @kernel
@@ -49,18 +47,15 @@ def _set_power(
         power[k] = 0.5 * ((topic_var[k] - v) * t * t - (doc_var[k] - v) * by_d * by_d - (word_var[k] - v) * by_w * by_w)
 
 
-@reducing_kernel
+@kernel
 def _weigh_power(
     gamma: AnyArray, own: float, doc: FloatArray, word: FloatArray, topic: FloatArray, power: FloatArray, top: float,
     weight: FloatArray,
 ) -> float:  # fmt: skip
-    total = 0.0
     for k in range(weight.shape[0]):
         g = own * gamma[k]
-        w = (doc[k] - g) * (word[k] - g) / (topic[k] - g) * exp(power[k] - top)
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (doc[k] - g) * (word[k] - g) / (topic[k] - g) * exp(power[k] - top)
+    return sum_of(weight)
 
 
 @kernel
@@ -76,17 +71,14 @@ def weigh_gaussian(
     return total
 
 
-@reducing_kernel
+@kernel
 def _set_gamma(gamma: AnyArray, weight: FloatArray, scale: float, n: float) -> float:
     """γ from its weights, in whose place n Δγ is left. Counts add up what is stored, not what was computed."""
-    moved = 0.0
     for k in range(weight.shape[0]):
         new = gamma.dtype.type(weight[k] * scale)
-        change = n * (np.float64(new) - np.float64(gamma[k]))
+        weight[k] = n * (np.float64(new) - np.float64(gamma[k]))
         gamma[k] = new
-        weight[k] = change
-        moved += abs(change)
-    return moved
+    return sum_sizes(weight)
 
 
 @kernel
@@ -224,12 +216,11 @@ def entropy(count: FloatArray, gamma: AnyArray) -> float:
 # -- unseen documents ----------------------------------------------------------------------------------------------
 
 
-@reducing_kernel
+@kernel
 def _weigh_fixed(
     gamma: FloatArray, own: float, doc: FloatArray, var: FloatArray, phi: FloatArray, gaussian: bool, weight: FloatArray
 ) -> float:
     """The update with the topics known: only the document's count is uncertain."""
-    total = 0.0
     for k in range(weight.shape[0]):
         g = own * gamma[k]
         d = doc[k] - g
@@ -237,8 +228,7 @@ def _weigh_fixed(
         if gaussian:
             w *= exp(-0.5 * (var[k] - g * (1.0 - gamma[k])) / (d * d))
         weight[k] = w
-        total += w
-    return total
+    return sum_of(weight)
 
 
 @kernel

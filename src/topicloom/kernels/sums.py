@@ -1,0 +1,43 @@
+"""Sums over topics that vectorise.
+
+They read and never write. A loop that also stores is compiled twice, with and without vector instructions, and takes
+the one or the other by where its arrays lie in memory; elementwise work is the same in both, a reordered sum is not.
+Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
+edit.
+"""
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.kernels._jit import reducing_kernel
+
+
+@reducing_kernel
+def sum_of(values: FloatArray) -> float:
+    s = 0.0
+    for k in range(values.shape[0]):
+        s += values[k]
+    return s
+
+
+@reducing_kernel
+def sum_sizes(values: FloatArray) -> float:
+    s = 0.0
+    for k in range(values.shape[0]):
+        s += abs(values[k])
+    return s
+
+
+@reducing_kernel
+def dot(left: FloatArray, right: FloatArray) -> float:
+    s = 0.0
+    for k in range(left.shape[0]):
+        s += left[k] * right[k]
+    return s
+
+
+@reducing_kernel
+def distance(left: AnyArray, right: AnyArray) -> float:
+    """Σ |left − right|."""
+    s = 0.0
+    for k in range(left.shape[0]):
+        s += abs(left[k] - right[k])
+    return s
