@@ -13,6 +13,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
+from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
@@ -20,6 +21,8 @@ from topicloom.kernels.sums import dot, sum_of
 _SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 _ONE = 1 << _SHIFT
 _TOPIC = _ONE - 1
+_AHEAD = 6  # tokens from now whose lists are asked for
+_LINE = 8  # entries in a cache line
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
 
 
@@ -80,7 +83,7 @@ def sweep_block(
 
     ``work`` returns how many tokens changed and how many list entries were weighed.
     """
-    n_topics = topic.shape[0]
+    n_topics, n_tokens = topic.shape[0], words.shape[0]
     weight = np.empty(n_topics, np.float64)
     inverse = np.empty(n_topics, np.float64)
     coef = np.empty(n_topics, np.float64)  # (n_dk + α_k) / (n_k + Σβ) of the current document
@@ -113,6 +116,12 @@ def sweep_block(
             start = list_ptr[v]
             size = list_size[v]
             old = int(z[i])
+            if i + 2 * _AHEAD < n_tokens:
+                later = words[i + _AHEAD]
+                prefetch(list_ptr, words[i + 2 * _AHEAD])
+                prefetch(list_size, later)
+                prefetch(entries, list_ptr[later])
+                prefetch(entries, list_ptr[later] + _LINE)
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = 1.0 / (topic[old] - 1 + beta_sum[old])
             coef_out = (doc[old] - 1 + a[old]) * inverse_out

@@ -1,0 +1,43 @@
+"""Ask for memory before it is needed.
+
+A sampler knows the words to come, and where their counts are; what the processor cannot guess by itself it can be told.
+A hint changes no result. Kernels inline this function: ``make clean`` after an edit.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from topicloom._types import AnyArray
+
+_READ, _KEEP, _DATA = 0, 3, 1  # llvm.prefetch: for reading, into all caches, data
+
+
+def prefetch(array: AnyArray, index: int) -> None:
+    """Start to load the cache line of ``array[index]`` of a contiguous array, counted from its first element."""
+
+
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, index: Any) -> tuple[Any, Callable[..., Any]]:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.gep(data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
+        byte = ir.IntType(8).as_pointer()
+        hint = ir.FunctionType(ir.VoidType(), [byte, *[ir.IntType(32)] * 3])
+        function = cgutils.get_or_insert_function(builder.module, hint, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
+        flags = [ir.Constant(ir.IntType(32), flag) for flag in (_READ, _KEEP, _DATA)]
+        builder.call(function, [builder.bitcast(place, byte), *flags])
+        return context.get_dummy_value()
+
+    return types.void(array, index), build
+
+
+@overload(prefetch)
+def _(array: Any, index: Any) -> Callable[..., None]:
+    def compiled(array: Any, index: Any) -> None:
+        _prefetch(array, index)  # type: ignore[call-arg]
+
+    return compiled
