@@ -65,6 +65,7 @@ DENSE = {
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
     "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
 }
+SMALL_BLOCKS = ("_BLOCK = 6", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> _SHIFT) - 1)", "(entries[start + own] >> _SHIFT)")],
     "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
@@ -74,6 +75,16 @@ SPARSE = {
     "mass of the smoothing part not updated on joining": [
         ("            c = (doc[new] + a[new]) * inverse[new]\n            total_coef += c - coef[new]\n",
          "            c = (doc[new] + a[new]) * inverse[new]\n"),
+    ],
+    "block sums not updated on leaving": [
+        SMALL_BLOCKS, ("            blocks[old >> _BLOCK] += coef_out - coef[old]\n", ""),
+    ],
+    "block sums not updated on joining": [
+        SMALL_BLOCKS, ("            blocks[new >> _BLOCK] += c - coef[new]\n", ""),
+    ],
+    "block sums with the token in them": [
+        SMALL_BLOCKS, ("                    blocks[old >> _BLOCK] += coef_out - counted\n", ""),
+        ("                    blocks[old >> _BLOCK] += counted - coef_out\n", ""),
     ],
     "smoothing part never drawn from": [("if u < total:", "if size > 0:")],
     "weights of the last token kept after it moved": [
@@ -94,6 +105,12 @@ SWEEPS += [("gibbs_sparse", name, SPARSE[name]) for name in SPARSE]
 def test_the_unchanged_sweeps_pass(module: str, which: str) -> None:
     sweep = mutate(f"kernels.{module}").sweep_block
     assert sweep_p_value(sweep, REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
+
+
+@pytest.mark.parametrize("which", oracle.cases())
+def test_small_blocks_change_nothing(which: str) -> None:
+    sweep = mutate("kernels.gibbs_sparse", SMALL_BLOCKS).sweep_block
+    assert sweep_p_value(sweep, REBUILD["gibbs_sparse"], oracle.cases()[which]) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize(("module", "name", "changes"), SWEEPS, ids=[f"{m}: {name}" for m, name, _ in SWEEPS])

@@ -5,8 +5,9 @@ The weight of topic k for a token of word v (CGS_p eq. 1) is split as
     n_kv · c_k  +  β_v · c_k        with  c_k = (n_dk + α_k) / (n_k + Σβ),
 
 the token itself taken out of all counts. The first part is non-zero only for the topics in the word's list; the
-second is β_v times a sum that is kept up to date as tokens move, and is rarely drawn from. A word's list holds its
-topics and their counts side by side, the larger counts first, so that searches end early.
+second is β_v times a sum that is kept up to date as tokens move, in blocks, so that a draw from it looks at one block's
+topics alone. A word's list holds its topics and their counts side by side, the larger counts first, so that searches
+end early.
 """
 
 import numpy as np
@@ -21,6 +22,7 @@ from topicloom.kernels.sums import dot, sum_of
 _SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 _ONE = 1 << _SHIFT
 _TOPIC = _ONE - 1
+_BLOCK = 6  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
 _LINE = 8  # entries in a cache line
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
@@ -72,6 +74,22 @@ def _move(entries: Int64Array, start: int, size: int, own: int, at: int, new: in
 
 
 @kernel
+def _sum_blocks(coef: FloatArray, blocks: FloatArray) -> None:
+    for b in range(blocks.shape[0]):
+        blocks[b] = sum_of(coef[b << _BLOCK : (b + 1) << _BLOCK])
+
+
+@kernel
+def _search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
+    """The topic in whose stretch of the running sum of ``coef`` u falls: looks at one block's topics alone."""
+    b, last = 0, blocks.shape[0] - 1
+    while b < last and u >= blocks[b]:
+        u -= blocks[b]
+        b += 1
+    return (b << _BLOCK) + search(coef[b << _BLOCK : (b + 1) << _BLOCK], u)
+
+
+@kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
@@ -87,6 +105,7 @@ def sweep_block(
     weight = np.empty(n_topics, np.float64)
     inverse = np.empty(n_topics, np.float64)
     coef = np.empty(n_topics, np.float64)  # (n_dk + α_k) / (n_k + Σβ) of the current document
+    blocks = np.empty(((n_topics - 1) >> _BLOCK) + 1, np.float64)  # sums of coef
     doc = np.zeros(n_topics, np.int32)
     for k in range(n_topics):
         inverse[k] = 1.0 / (topic[k] + beta_sum[k])
@@ -99,7 +118,7 @@ def sweep_block(
             row = alpha_row[d]
             for k in range(n_topics):
                 coef[k] = alpha[row, k] * inverse[k]
-            total_coef = sum_of(coef)
+            _sum_blocks(coef, blocks)
         a = alpha[row]
         weighed_word = -1
         for i in range(begin, end):
@@ -107,8 +126,9 @@ def sweep_block(
         for i in range(begin, end):
             k = z[i]
             c = (doc[k] + a[k]) * inverse[k]
-            total_coef += c - coef[k]  # nothing, when the topic was seen before
+            blocks[k >> _BLOCK] += c - coef[k]  # nothing, when the topic was seen before
             coef[k] = c
+        total_coef = sum_of(blocks)
         for i in range(begin, end):
             v = words[i]
             if v < word_start or v >= word_stop:
@@ -168,7 +188,9 @@ def sweep_block(
                 counted = coef[old]
                 coef[old] = coef_out
                 if u < total + smooth or seeded == 0.0:
-                    new = search(coef, (u - total) / beta[v])
+                    blocks[old >> _BLOCK] += coef_out - counted
+                    new = _search_blocks(coef, blocks, (u - total) / beta[v])
+                    blocks[old >> _BLOCK] += counted - coef_out
                 else:
                     new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
                 coef[old] = counted
@@ -178,6 +200,7 @@ def sweep_block(
             if at < 0:
                 at = _find(entries, start, size, new)
             total_coef += coef_out - coef[old]
+            blocks[old >> _BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
             inverse[old] = inverse_out
             list_size[v] = _move(entries, start, size, start + own, at, new)
@@ -188,6 +211,7 @@ def sweep_block(
             inverse[new] = 1.0 / (topic[new] + beta_sum[new])
             c = (doc[new] + a[new]) * inverse[new]
             total_coef += c - coef[new]
+            blocks[new >> _BLOCK] += c - coef[new]
             coef[new] = c
             z[i] = new
             changed += 1
@@ -196,7 +220,7 @@ def sweep_block(
             if doc[k] > 0:
                 doc[k] = 0
                 c = a[k] * inverse[k]
-                total_coef += c - coef[k]
+                blocks[k >> _BLOCK] += c - coef[k]
                 coef[k] = c
     work[0] = changed
     work[1] = weighed
