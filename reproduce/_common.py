@@ -54,10 +54,11 @@ def load_split(data: Path, name: str, max_docs: int | None = None) -> tuple[Corp
 
 
 def train(
-    corpus: Corpus, n_topics: int, sweeps: Sequence[int], seed: int, *, alpha: float = 0.1, beta: float = 0.01
-) -> Iterator[Chain]:
+    corpus: Corpus, n_topics: int, sweeps: Sequence[int], seed: int, *, alpha: float = 0.1, beta: float = 0.01,
+    sampler: str = "dense",
+) -> Iterator[Chain]:  # fmt: skip
     """One chain with fixed symmetric priors, as it stands after each of the given sweeps (ascending)."""
-    kernel = get_kernel("dense")
+    kernel = get_kernel(sampler)
     prior = make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, beta), corpus.n_docs)
     chain = start_chain(kernel, corpus, prior, seed, 0)
     for stop in sweeps:

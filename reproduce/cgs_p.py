@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reproduce import _adjacent, _association, _completion, _counts
+from reproduce import _adjacent, _association, _completion, _counts, _samplers
 from reproduce._common import describe_run, load, load_split, note, train_to
 from topicloom._types import FloatArray
 from topicloom.errors import InputError
 from topicloom.inference.parallel import run_parallel
 
-SECTIONS = ("completion", "counts", "denominator", "time", "association")
+SECTIONS = ("completion", "counts", "denominator", "time", "association", "samplers")
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,15 @@ class Settings:
     time_repeats: int = 5
     association_topics: tuple[int, ...] = (50, 100, 500, 1000)
     association_sweeps: int = 250
+    samplers: _samplers.Budget = field(default_factory=_samplers.Budget)
     max_docs: int | None = None
 
 
 QUICK = Settings(
     completion=_completion.Budget(n_topics=20, sweeps=20, burn_in=10, samples={1: (1, 2, 5), 2: (1, 2)}),
     n_topics=20, count_sweeps=(5, 10), denominator_sweeps=10, denominator_docs=(50, 100), time_topics=(20,),
-    time_sweeps=3, time_repeats=2, association_topics=(10, 20), association_sweeps=10, max_docs=300,
+    time_sweeps=3, time_repeats=2, association_topics=(10, 20), association_sweeps=10,
+    samplers=_samplers.Budget(n_topics=20, sweeps=20, curve_topics=(10, 20), curve_sweeps=(5, 20)), max_docs=300,
 )  # fmt: skip
 
 
@@ -52,6 +54,7 @@ class Options:
     corpora: Sequence[str]
     denominator_corpus: str
     association_corpora: Sequence[str]
+    sampler_corpora: Sequence[str]
     runs: int
     jobs: int
     settings: Settings
@@ -130,12 +133,18 @@ def association(options: Options) -> str:
     return "\n\n".join(parts)
 
 
+def samplers(options: Options) -> str:
+    corpora = {name: load(options.data, name, options.settings.max_docs) for name in options.sampler_corpora}
+    return _samplers.report(corpora, options.settings.samplers, options.runs, options.jobs)
+
+
 PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "completion": ("Completion (section 5.3, figures 1 and 2)", completion),
     "counts": ("Hard and soft counts (appendix A, figures 7 and 8)", counts),
     "denominator": ("The denominator's approximation (appendix C, figure 9)", denominator),
     "time": ("Time of the estimate (section 5.8)", times),
     "association": ("Word association (section 5.4, figure 3)", association),
+    "samplers": ("On samplers for large corpora (section 5.7, table 4 and figure 6)", samplers),
 }
 
 
@@ -145,8 +154,9 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--corpora", nargs="+", default=["kos", "reuters21578", "nips"])
     parser.add_argument("--denominator-corpus", default="nyt")
     parser.add_argument("--association-corpora", nargs="+", default=["news20", "nyt"])
+    parser.add_argument("--sampler-corpora", nargs="+", default=["kos", "reuters21578", "nyt"])
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
-    parser.add_argument("--runs", type=int, default=5, help="runs that completion is averaged over")
+    parser.add_argument("--runs", type=int, default=5, help="runs that completion and table 4 are averaged over")
     parser.add_argument("--jobs", type=int, default=1, help="chains at a time")
     parser.add_argument("--quick", action="store_true", help="small settings, to see that everything runs")
     given = parser.parse_args(arguments)
@@ -154,13 +164,15 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
         parser.error("--runs and --jobs must be at least 1")
     settings = QUICK if given.quick else Settings()
     options = Options(
-        given.data, given.corpora, given.denominator_corpus, given.association_corpora, given.runs, given.jobs, settings
-    )
+        given.data, given.corpora, given.denominator_corpus, given.association_corpora, given.sampler_corpora,
+        given.runs, given.jobs, settings,
+    )  # fmt: skip
     sections = [name for name in SECTIONS if name in given.sections]
     needed = {
         *(options.corpora if {"completion", "counts", "time"} & set(sections) else ()),
         *((options.denominator_corpus,) if "denominator" in sections else ()),
         *((*options.association_corpora, "usf_norms") if "association" in sections else ()),
+        *(options.sampler_corpora if "samplers" in sections else ()),
     }
     missing = sorted(name for name in needed if not (options.data / name).is_dir())
     if missing:

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # reproduce/ is not part of the installed package
 
-from reproduce import _adjacent, _association, _completion, _counts, cgs_p
+from reproduce import _adjacent, _association, _completion, _counts, _samplers, cgs_p
 from reproduce._common import command_line, load_split, table, train_to
 
 from topicloom import from_matrix
@@ -17,7 +17,8 @@ from topicloom.corpus import Corpus, split_documents
 from topicloom.corpus.formats import write
 from topicloom.datasets import synthetic_lda
 from topicloom.errors import InputError
-from topicloom.estimates import topic_counts
+from topicloom.estimates import phi, theta, topic_counts
+from topicloom.evaluation import log_likelihood
 from topicloom.inference.chain import Chain
 from topicloom.inference.kernel import get_kernel
 from topicloom.inference.state import State, rebuild_counts
@@ -171,14 +172,27 @@ def test_command_runs_on_folders(tmp_path: Path, corpus: Corpus, capsys: pytest.
     folder.mkdir()
     write(corpus, folder / "docword.npz", vocabulary=folder / "vocab.txt")
     cgs_p.main(["--data", str(tmp_path), "--corpora", "small", "--denominator-corpus", "small", "--quick", "--runs",
-                "2", "--sections", "completion", "counts", "denominator", "time"])  # fmt: skip
+                "2", "--sections", "completion", "counts", "denominator", "time", "samplers", "--sampler-corpora",
+                "small"])  # fmt: skip
     text = capsys.readouterr().out
     assert "python -m reproduce.cgs_p --data DATA --corpora small" in text
     assert str(tmp_path) not in text
-    assert text.count("\n### ") == 4
+    assert text.count("\n### ") == 5
+    for sampler in ("sparse", "warp"):
+        assert f"| {sampler} | φᵖ + θᵖ |" in text
+        assert f"| small | {sampler} | 20 | 20 |" in text
     with pytest.raises(SystemExit):
         cgs_p.main(["--data", str(tmp_path), "--corpora", "absent"])
     assert "absent" in capsys.readouterr().err
+
+
+def test_pairs_of_estimators_are_told_apart(corpus: Corpus) -> None:
+    chain = train_to(corpus, 5, 30, seed=0)
+    found = _samplers.estimate(corpus, chain, list(_samplers.PAIRS)).likelihood
+    assert len(set(found.values())) == 4
+    counts = topic_counts(corpus, chain.state, chain.prior, "standard")
+    hard = log_likelihood(phi(counts.word, 1, chain.prior).T, theta(counts.doc, 1, corpus, chain.prior), corpus)
+    assert found["φ + θ"] == hard
 
 
 def test_published_split_is_used_where_there_is_one(tmp_path: Path, corpus: Corpus) -> None:
