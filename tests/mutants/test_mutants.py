@@ -87,9 +87,7 @@ SPARSE = {
         ("                    blocks[old >> _BLOCK] += counted - coef_out\n", ""),
     ],
     "smoothing part never drawn from": [("if u < total:", "if size > 0:")],
-    "weights of the last token kept after it moved": [
-        ("weighed_word = -1\n            if at < 0", "pass\n            if at < 0"),
-    ],
+    "weights of the last token kept after it moved": [("weight[j] = (entries[start + j] >> _SHIFT) * coef[k]", "pass")],
     "document left as it was": [("                doc[k] = 0\n                c = a[k] * inverse[k]\n",
                                  "                doc[k] = 0\n                c = coef[k]\n")],
     "seed words forgotten": [("if boost_row[v] >= 0:", "if False:")],
@@ -126,6 +124,46 @@ def test_wrong_sweeps_are_rejected(module: str, name: str, changes: list[tuple[s
             if worst < REJECT:
                 return
     assert worst < REJECT
+
+
+CHECKED = (  # weights that are kept from token to token are those that would be made anew
+    "                weighed_topic = -1\n",
+    "                weighed_topic = -1\n"
+    "                now = entries[start : start + list_size[v]]\n"
+    "                fresh = [(int(e) >> _SHIFT) * coef[int(e) & _TOPIC] for e in now]\n"
+    "                np.testing.assert_allclose(weight[: len(fresh)], fresh, rtol=1e-9)\n"
+    "                np.testing.assert_allclose(total_list, sum(fresh), rtol=1e-9)\n"
+    "                np.testing.assert_allclose(total_coef, coef.sum(), rtol=1e-9)\n"
+    "                np.testing.assert_allclose(blocks.sum(), coef.sum(), rtol=1e-9)\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        (("", ""), True),
+        (("total_list = total + stay - joined + renewed", "pass"), False),
+        (("- joined + renewed", "+ renewed"), False),
+        (("(own - 1, own, at - 1, at)", "(own, at - 1, at)"), False),
+        (("(own - 1, own, at - 1, at)", "(own - 1, own, at)"), False),
+    ],
+)
+def test_kept_weights_are_those_made_anew(change: tuple[str, str], right: bool) -> None:
+    sweep = mutate("kernels.gibbs_sparse", change, CHECKED).sweep_block
+    rng = np.random.default_rng(5)
+    corpus = oracle.tiny_corpus([rng.integers(0, 9, 40).tolist() for _ in range(12)], 9)
+    prior = oracle.make_prior(rng.uniform(0.1, 1, 30), rng.uniform(0.05, 0.5, 9), corpus.n_docs)
+    state = rebuild_lists(corpus, rng.integers(0, 30, corpus.n_tokens), 30)
+
+    def run() -> None:
+        for t in range(20):
+            sweep(0, 12, 0, 9, corpus.words, corpus.doc_ptr, *state, *prior, stream(3, t), np.zeros(2, np.int64))
+
+    if right:
+        run()
+    else:
+        with pytest.raises(AssertionError):
+            run()
 
 
 def test_wrong_priors_are_rejected() -> None:

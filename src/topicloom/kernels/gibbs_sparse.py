@@ -90,6 +90,21 @@ def _search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
 
 
 @kernel
+def _mend(
+    entries: Int64Array, start: int, size: int, own: int, at: int, new: int, coef: FloatArray, weight: FloatArray
+) -> float:  # fmt: skip
+    """Weigh anew the entries that ``_move`` may have changed; returns the weight of the topic that was joined."""
+    joined = 0.0
+    for j in (own - 1, own, at - 1, at):
+        if 0 <= j < size:
+            k = entries[start + j] & _TOPIC
+            weight[j] = (entries[start + j] >> _SHIFT) * coef[k]
+            if k == new:
+                joined = weight[j]
+    return joined
+
+
+@kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
@@ -196,9 +211,9 @@ def sweep_block(
                 coef[old] = counted
             if new == old:
                 continue
-            weighed_word = -1
             if at < 0:
                 at = _find(entries, start, size, new)
+            joined = weight[at - start] if at < start + size else 0.0
             total_coef += coef_out - coef[old]
             blocks[old >> _BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
@@ -215,6 +230,12 @@ def sweep_block(
             coef[new] = c
             z[i] = new
             changed += 1
+            if i + 1 < end and words[i + 1] == v:  # its weights are used again: mend those that changed
+                renewed = _mend(entries, start, list_size[v], own, at - start, new, coef, weight)
+                total_list = total + stay - joined + renewed
+                weighed_topic = -1
+            else:
+                weighed_word = -1
         for i in range(begin, end):  # leave the document: back to the prior's share
             k = z[i]
             if doc[k] > 0:
