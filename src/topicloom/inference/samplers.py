@@ -140,10 +140,10 @@ def mean_list(corpus: Corpus, state: SparseState) -> float:
 def prefers_dense(n_topics: int, list_length: float) -> bool:
     """Whether looking at all topics is quicker than at the word's list.
 
-    A list entry costs about as much as two topics of the dense loop, which reads memory in order and works on several
-    topics at a time, and the lists have less to do besides: ``benchmarks/crossover.py`` measures the line.
+    A list entry costs about as much as one and a half topics of the dense loop, which reads memory in order and works
+    on several topics at a time: ``benchmarks/crossover.py`` measures the line.
     """
-    return list_length > 8 + 0.45 * n_topics
+    return list_length > 0.65 * n_topics
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
