@@ -140,7 +140,8 @@ def log_joint(state: HMMState, prior: HMMPrior) -> float:
 def _dirichlet_multinomials(n: FloatArray, a: FloatArray) -> float:
     """Σ over rows of log Γ(Σa)/Γ(Σa + Σn) ∏ Γ(a + n)/Γ(a)."""
     cells = float(np.sum(gammaln(n + a) - gammaln(a)))
-    return cells + float(np.sum(gammaln(a.sum(axis=1)) - gammaln((n + a).sum(axis=1))))
+    totals = float(np.sum(gammaln(a.sum(axis=1)) - gammaln((n + a).sum(axis=1))))
+    return cells + totals
 
 
 def agreement(state: HMMState) -> float:
