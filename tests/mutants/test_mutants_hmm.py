@@ -170,7 +170,8 @@ def test_wrong_sharing_is_rejected(sampler: str, name: str) -> None:
 
 def test_collapsed_counts_of_the_first_path_alone_are_rejected() -> None:
     right = mutate("kernels.hmm_gibbs")
-    loop = "for j in range(z.shape[0]):\n        path = z[j]\n        for s in range(ptr.shape[0] - 1):\n            before"
+    loop = "for j in range(z.shape[0]):\n        path = z[j]\n        for s in range(ptr.shape[0] - 1):\n"
+    loop += "            before"
     wrong = mutate("kernels.hmm_gibbs", (loop, loop.replace("z.shape[0]", "1")))
 
     def counted_by(module):

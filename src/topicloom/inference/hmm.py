@@ -146,7 +146,7 @@ def _dirichlet_multinomials(n: FloatArray, a: FloatArray) -> float:
 
 def agreement(state: HMMState) -> float:
     """Share of the symbols to which all paths give the same state."""
-    return int(hmm_gibbs.agreeing(state.z)) / max(state.z.shape[1], 1)
+    return float(hmm_gibbs.agreeing(state.z)) / max(int(state.z.shape[1]), 1)
 
 
 # -- estimates -----------------------------------------------------------------------------------------------------
