@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import hmm as benchmark
-
 from reproduce import hmm as reproduction
+
 from topicloom import HMM
 from topicloom.inference import hmm, hmm_em
 
