@@ -1,6 +1,6 @@
 """Kozdoba and Mannor, "Interdependent Gibbs samplers" (2018), section 4.1: the hidden Markov model, figures 2 and 3.
 
-    python -m reproduce.hmm [--runs 16] [--sweeps 800] [--symbols 200000] [--figures FOLDER] [--quick]
+    python -m reproduce.hmm [--runs 16] [--sweeps 600] [--symbols 200000] [--high 0.18] [--figures FOLDER] [--quick]
 
 Two states that stay with probability 0.55, ten symbols, one sequence, Dir(1) priors: data log-likelihoods of the
 parameters found by the collapsed (C) and partially collapsed (PC) samplers with one and five paths, by Baum-Welch (BW),
@@ -23,7 +23,6 @@ from topicloom.inference import hmm
 from topicloom.inference.hmm_run import HMMPlan, estimate, run_chains, start_chain
 
 STAY = 0.55
-HIGH, LOW = 0.18, 0.02  # a state's own symbols, every other one, and the other state's
 DATA_SEED, SEED = 0, 1
 SAMPLERS = {"C1": ("collapsed", 1), "C5": ("collapsed", 5), "PC1": ("partial", 1), "PC5": ("partial", 5)}
 
@@ -31,27 +30,28 @@ SAMPLERS = {"C1": ("collapsed", 1), "C5": ("collapsed", 5), "PC1": ("partial", 1
 @dataclass(frozen=True)
 class Settings:
     runs: int = 16
-    sweeps: int = 800
+    sweeps: int = 600
     iterations: int = 2000  # of Baum-Welch, at most
     symbols: int = 200_000
+    high: float = 0.18  # probability of each of a state's own symbols; the other state's have 0.2 − high
 
 
 QUICK = Settings(runs=2, sweeps=3, iterations=5, symbols=2000)
 
 
-def emissions() -> FloatArray:
+def emissions(high: float) -> FloatArray:
     """[2, 10]: the first state prefers the even symbols, the second the odd ones."""
-    even = np.where(np.arange(10) % 2 == 0, HIGH, LOW)
+    even = np.where(np.arange(10) % 2 == 0, high, 0.2 - high)
     return np.array([even, even[::-1]])
 
 
-def truth() -> hmm.Parameters:
+def truth(high: float) -> hmm.Parameters:
     transition = np.array([[STAY, 1 - STAY], [1 - STAY, STAY]])
-    return hmm.make_parameters(np.full(2, 0.5), transition, emissions())
+    return hmm.make_parameters(np.full(2, 0.5), transition, emissions(high))
 
 
-def sequence(n_symbols: int) -> Corpus:
-    _, (symbols,) = hmm.simulate(truth(), np.array([n_symbols]), DATA_SEED)
+def sequence(n_symbols: int, high: float) -> Corpus:
+    _, (symbols,) = hmm.simulate(truth(high), np.array([n_symbols]), DATA_SEED)
     return Corpus(symbols, np.array([0, n_symbols]), tuple(map(str, range(10))), ordered=True)
 
 
@@ -110,8 +110,8 @@ def verdicts(found: dict[str, Found], level: float, independent: float) -> list[
     return lines
 
 
-def report(corpus: Corpus, found: dict[str, Found]) -> str:
-    level = float(hmm.log_likelihoods(corpus, truth()).sum())
+def report(corpus: Corpus, found: dict[str, Found], high: float) -> str:
+    level = float(hmm.log_likelihoods(corpus, truth(high)).sum())
     independent = one_symbol_at_a_time(corpus)
     n_runs = max(len(f.values) for f in found.values())
     rows: list[list[str]] = [
@@ -123,7 +123,7 @@ def report(corpus: Corpus, found: dict[str, Found]) -> str:
     shown = [
         [f"state {k + 1}, {name}", *(f"{p:.3f}" for p in matrix[k])]
         for k in range(2)
-        for name, matrix in (("truth", emissions()), ("found", best.emission[order]))
+        for name, matrix in (("truth", emissions(high)), ("found", best.emission[order]))
     ]
     return "\n\n".join(
         [
@@ -137,14 +137,14 @@ def report(corpus: Corpus, found: dict[str, Found]) -> str:
     )
 
 
-def draw(corpus: Corpus, found: dict[str, Found], folder: Path) -> Path:
+def draw(corpus: Corpus, found: dict[str, Found], high: float, folder: Path) -> Path:
     """Figure 2."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    level = float(hmm.log_likelihoods(corpus, truth()).sum())
+    level = float(hmm.log_likelihoods(corpus, truth(high)).sum())
     figure, axes = pyplot.subplots(figsize=(5.5, 3.8), layout="constrained")
     for method, f in found.items():
         axes.plot(np.arange(1, len(f.values) + 1), f.values - level, marker="o", markersize=3, label=method)
@@ -164,25 +164,28 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--runs", type=int, default=Settings.runs)
     parser.add_argument("--sweeps", type=int, default=Settings.sweeps)
     parser.add_argument("--symbols", type=int, default=Settings.symbols)
+    parser.add_argument("--high", type=float, default=Settings.high, help="probability of a state's own symbols")
     parser.add_argument("--figures", type=Path, help="folder to draw figure 2 into")
     parser.add_argument("--quick", action="store_true", help="a trial of the program, not of the claim")
     given = parser.parse_args(arguments)
     if min(given.runs, given.sweeps, given.symbols) < 1:
         parser.error("--runs, --sweeps and --symbols must be at least 1")
-    chosen = Settings(runs=given.runs, sweeps=given.sweeps, symbols=given.symbols)
+    if not 0.1 < given.high < 0.2:
+        parser.error("--high must lie between 0.1 (no difference) and 0.2 (no overlap)")
+    chosen = Settings(runs=given.runs, sweeps=given.sweeps, symbols=given.symbols, high=given.high)
     settings = QUICK if given.quick else chosen
-    corpus = sequence(settings.symbols)
+    corpus = sequence(settings.symbols, settings.high)
     found = {method: run_all(corpus, method, settings) for method in (*SAMPLERS, "BW")}
     print(describe_run("reproduce.hmm", arguments) + "\n")
     print(
         f"Two states, staying probability {STAY}; ten symbols: a state emits each of its own five with probability "
-        f"{HIGH}, each of the other's with {LOW}. {settings.symbols:,} symbols in one sequence; Dir(1) priors; "
+        f"{settings.high:g}, each of the other's with {0.2 - settings.high:g}. {settings.symbols:,} symbols in one sequence; Dir(1) priors; "
         f"{settings.runs} runs of {settings.sweeps} sweeps, and of Baum-Welch with at most {settings.iterations} "
         "iterations (converged at a rise of 0.001).\n"
     )
-    print(report(corpus, found))
+    print(report(corpus, found, settings.high))
     if given.figures is not None:
-        note(f"drawn: {draw(corpus, found, given.figures)}")
+        note(f"drawn: {draw(corpus, found, settings.high, given.figures)}")
 
 
 if __name__ == "__main__":

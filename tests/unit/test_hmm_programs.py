@@ -63,7 +63,7 @@ def test_the_reproduction_runs(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 def test_verdicts_say_when_the_claim_fails() -> None:
     def found(*values: float) -> reproduction.Found:
-        return reproduction.Found(np.array(values), reproduction.emissions())
+        return reproduction.Found(np.array(values), reproduction.emissions(0.18))
 
     names = {"C1": found(-9.0, -8.0), "C5": found(-1.0, 2.0), "PC1": found(-2.0, 1.0), "PC5": found(-90.0, -80.0)}
     lines = reproduction.verdicts(names, 0.0, -100.0)
