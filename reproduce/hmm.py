@@ -179,9 +179,9 @@ def main(arguments: Sequence[str]) -> None:
     print(describe_run("reproduce.hmm", arguments) + "\n")
     print(
         f"Two states, staying probability {STAY}; ten symbols: a state emits each of its own five with probability "
-        f"{settings.high:g}, each of the other's with {0.2 - settings.high:g}. {settings.symbols:,} symbols in one sequence; Dir(1) priors; "
-        f"{settings.runs} runs of {settings.sweeps} sweeps, and of Baum-Welch with at most {settings.iterations} "
-        "iterations (converged at a rise of 0.001).\n"
+        f"{settings.high:g}, each of the other's with {0.2 - settings.high:g}. {settings.symbols:,} symbols in one "
+        f"sequence; Dir(1) priors; {settings.runs} runs of {settings.sweeps} sweeps, and of Baum-Welch with at most "
+        f"{settings.iterations} iterations (converged at a rise of 0.001).\n"
     )
     print(report(corpus, found, settings.high))
     if given.figures is not None:
