@@ -92,7 +92,17 @@ def cases() -> dict[str, HMMCase]:
     def corpus(docs: list[list[int]], n: int) -> Corpus:
         return oracle.tiny_corpus(docs, n)
 
+    sticky = {  # small parameters make each move weigh much, so that what neighbouring moves share shows
+        "initial": np.array([0.8, 1.1]),
+        "transition": np.array([[0.15, 0.1], [0.1, 0.2]]),
+        "emission": np.array([[1.2, 0.9], [0.8, 1.3]]),
+    }
     return {
+        "sticky": HMMCase(corpus([[0, 0, 1, 0, 0]], 2), **sticky, n_paths=1),
+        "sticky, two paths": HMMCase(corpus([[0, 0, 1]], 2), **sticky, n_paths=2),
+        "starts": HMMCase(
+            corpus([[0], [1], [], [0, 1], [0]], 2), **{**sticky, "initial": two["initial"] / 6}, n_paths=1
+        ),
         "one path": HMMCase(corpus([[0, 0, 0, 1, 0], [], [2, 2, 1]], 3), **two, n_paths=1),
         "one path, three states": HMMCase(corpus([[0, 1, 1, 0], [1]], 2), **three, n_paths=1),
         "two paths": HMMCase(corpus([[0, 0, 1], [], [2], [0]], 3), **two, n_paths=2),

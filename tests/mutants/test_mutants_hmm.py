@@ -20,7 +20,7 @@ from topicloom.kernels.rng import stream
 
 REPLICATES = 3000
 REJECT = 1e-9  # a right program gets this far once in a billion tries
-WHICH = ("two paths", "two paths, one sequence", "one path")
+WHICH = ("sticky", "sticky, two paths", "starts", "two paths")
 
 
 def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
@@ -70,23 +70,12 @@ def collapsed(module: types.SimpleNamespace):
     return of
 
 
-REMOVED = """                emission[v, old] -= 1.0
-                held[old] -= 1.0
-                moves[p, old] -= 1.0
-                if p < n_states:
-                    left[p] -= 1.0
-                if inner:
-                    moves[old, q] -= 1.0
-                    left[old] -= 1.0
-"""
-ADDED = REMOVED.replace("old", "new").replace("-= 1.0", "+= 1.0")
-UPDATED = "                if new != old:\n" + "".join(
-    f"    {line}\n" for line in (REMOVED + ADDED).splitlines() if "v, " in line or "held" in line
-)
 COLLAPSED = {
-    "own symbol not removed": [
-        ("                emission[v, old] -= 1.0\n                held[old] -= 1.0\n", ""),
-        ("                emission[v, new] += 1.0\n                held[new] += 1.0\n", UPDATED),
+    "own path's counts not removed from what is weighed": [
+        ("(emission[v, k] + b[v, k]) * (moves[p, k] + a[p, k])",
+         "(emission[v, k] + (k == old) + b[v, k]) * (moves[p, k] + (k == old) + a[p, k])"),
+        ("d = held[k] + b_held[k]", "d = held[k] + (k == old) + b_held[k]"),
+        ("w *= moves[k, q] + a[k, q] + again", "w *= moves[k, q] + (k == old) + a[k, q] + again"),
     ],
     "own move into the place not removed from what is weighed": [
         ("(moves[p, k] + a[p, k])", "(moves[p, k] + (k == old) + a[p, k])"),
@@ -148,9 +137,6 @@ SHARED = {
     "prior left out of the draw": [("prior.moves + counts.moves, moves", "1e-3 + counts.moves, moves")],
     "prior counted once a path": [
         ("dirichlets(rng, prior.moves + counts.moves", "dirichlets(rng, 2 * prior.moves + counts.moves"),
-    ],
-    "symbols' counts not shared": [
-        ("np.sum([emission for _, emission, _ in done], axis=0)", "done[-1][1]"),
     ],
     "one stream for all paths": [("key.sweep, 1 + j)", "key.sweep, 1)")],
 }  # fmt: skip
