@@ -1,6 +1,6 @@
 """Baum-Welch and Viterbi beside hmmlearn's, and the samplers' sweeps, all on one thread, taken in turn.
 
-    python -m benchmarks.hmm [--symbols 200000] [--states 2 20] [--iterations 5] [--rounds 5] [--paths 1 2 5]
+    python -m benchmarks.hmm [--symbols 200000] [--states 2 20] [--iterations 5] [--rounds 5] [--paths 1 2 5] [--clock cpu]
 
 Needs ``topicloom[bench]``. hmmlearn runs its faster, scaling form. Both start from the same parameters and do the same
 number of iterations without a test of convergence; the log-likelihoods that they reach, and the log probabilities of
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._common import in_turn, machine, rival, table
+from benchmarks._common import CLOCKS, in_turn, machine, rival, table
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
@@ -82,7 +82,7 @@ class Hmmlearn:
         return float(self._model.score(self._X))
 
 
-def compare(module: Any, corpus: Corpus, n_states: int, iterations: int, rounds: int) -> list[list[str]]:
+def compare(module: Any, corpus: Corpus, n_states: int, iterations: int, rounds: int, clock: str) -> list[list[str]]:
     """Two rows: Baum-Welch and Viterbi."""
     start = drawn_parameters(n_states, corpus.n_words, SEED + 1)
     ours, theirs = Ours(corpus, start, iterations), Hmmlearn(module, corpus, start, iterations)
@@ -90,14 +90,14 @@ def compare(module: Any, corpus: Corpus, n_states: int, iterations: int, rounds:
     for name, work, per in (("Baum-Welch, an iteration", "fit", iterations), ("Viterbi", "decode", 1)):
         for tool in (ours, theirs):
             getattr(tool, work)()  # compiles, or prepares, and is not counted
-        seconds = in_turn([getattr(ours, work), getattr(theirs, work)], rounds)
+        seconds = in_turn([getattr(ours, work), getattr(theirs, work)], rounds, clock)
         ns = [float(np.median(taken)) / per / corpus.n_tokens * 1e9 for taken in seconds]
         apart = abs(ours.score() - theirs.score()) if work == "fit" else abs(ours.best - theirs.best)
         rows.append([f"{name}, K = {n_states}", f"{ns[0]:.1f}", f"{ns[1]:.1f}", f"{ns[1] / ns[0]:.1f}", f"{apart:.1e}"])
     return rows
 
 
-def sweeps(corpus: Corpus, n_states: int, paths: Sequence[int], rounds: int) -> list[list[str]]:
+def sweeps(corpus: Corpus, n_states: int, paths: Sequence[int], rounds: int, clock: str) -> list[list[str]]:
     """A row a sampler and number of paths; their sweeps take turns."""
     prior = flat(n_states, corpus.n_words)
     rows = []
@@ -111,7 +111,7 @@ def sweeps(corpus: Corpus, n_states: int, paths: Sequence[int], rounds: int) -> 
 
         for i in range(len(paths)):
             sweep(i)
-        seconds = in_turn([lambda i=i: sweep(i) for i in range(len(paths))], rounds)  # type: ignore[misc]
+        seconds = in_turn([lambda i=i: sweep(i) for i in range(len(paths))], rounds, clock)  # type: ignore[misc]
         medians = [float(np.median(taken)) for taken in seconds]
         for m, median in zip(paths, medians, strict=True):
             rate = m * corpus.n_tokens / median / 1e6
@@ -127,6 +127,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--iterations", type=int, default=5, help="of Baum-Welch in a fit")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--paths", nargs="+", type=int, default=[1, 2, 5])
+    parser.add_argument("--clock", choices=CLOCKS, default="cpu", help="cpu: a busy machine does not count")
     given = parser.parse_args(arguments)
     if min(given.symbols, given.iterations, given.rounds, *given.states, *given.paths) < 1:
         parser.error("all numbers must be at least 1")
@@ -136,12 +137,12 @@ def main(arguments: Sequence[str]) -> None:
     for n_states in given.states:
         print(f"K = {n_states}", file=sys.stderr, flush=True)
         corpus = simulated(10 if n_states <= 10 else 50, n_states, given.symbols)
-        compared += compare(module, corpus, n_states, given.iterations, given.rounds)
-        swept += sweeps(corpus, n_states, given.paths, 3 * given.rounds)
+        compared += compare(module, corpus, n_states, given.iterations, given.rounds, given.clock)
+        swept += sweeps(corpus, n_states, given.paths, 3 * given.rounds, given.clock)
     command = " ".join(["python -m benchmarks.hmm", *arguments])
     print(
         f"`{command}`\n\n{machine(rival('hmmlearn'))}\n\nOne sequence of {given.symbols:,} symbols; 10 kinds of symbol "
-        f"up to 10 states, 50 beyond; one thread; medians of {given.rounds} rounds in turn.\n"
+        f"up to 10 states, 50 beyond; one thread; {given.clock} time, medians of {given.rounds} rounds in turn.\n"
     )
     print(table(["", "ns a symbol, topicloom", "hmmlearn (scaling)", "times as fast", "log P apart"], compared))
     print()
