@@ -1,6 +1,7 @@
 """Baum-Welch and Viterbi beside hmmlearn's, and the samplers' sweeps, all on one thread, taken in turn.
 
-    python -m benchmarks.hmm [--symbols 200000] [--states 2 20] [--iterations 5] [--rounds 5] [--paths 1 2 5] [--clock cpu]
+    python -m benchmarks.hmm [--symbols 200000] [--states 2 20] [--iterations 5] [--rounds 5] [--paths 1 2 5]
+                             [--clock cpu]
 
 Needs ``topicloom[bench]``. hmmlearn runs its faster, scaling form. Both start from the same parameters and do the same
 number of iterations without a test of convergence; the log-likelihoods that they reach, and the log probabilities of

@@ -192,7 +192,7 @@ def best_paths(corpus: Corpus, given: Parameters) -> tuple[FloatArray, list[AnyA
     n_states = given.moves.shape[1]
     with np.errstate(divide="ignore"):
         log_moves, log_emission = np.log(given.moves), np.log(given.emission)
-    best = np.empty((int(corpus.doc_lengths.max()), n_states))
+    best = np.empty((int(corpus.doc_lengths.max()) if n_states != 2 else 0, n_states))  # two states need none
     values, paths = np.empty(corpus.n_docs), []
     for s, (start, stop) in enumerate(_stretches(corpus.doc_ptr)):
         path = np.empty(stop - start, np.int64)

@@ -238,6 +238,30 @@ def posterior(
 
 
 @kernel
+def _viterbi_two(
+    start: int, stop: int, symbols: Int32Array, log_moves: FloatArray, log_emission: FloatArray, states: AnyArray
+) -> float:  # fmt: skip
+    """``viterbi`` for two states. Until the way back ``states`` holds two bits: whence the best paths to 0 and 1 came."""
+    l00, l01, l10, l11 = log_moves[0, 0], log_moves[0, 1], log_moves[1, 0], log_moves[1, 1]
+    v = symbols[start]
+    x, y = log_moves[2, 0] + log_emission[v, 0], log_moves[2, 1] + log_emission[v, 1]
+    for t in range(1, stop - start):
+        v = symbols[start + t]
+        to_0, from_1 = x + l00, y + l10
+        to_1, stays = x + l01, y + l11
+        states[t] = int(from_1 > to_0) + 2 * int(stays > to_1)
+        x = (from_1 if from_1 > to_0 else to_0) + log_emission[v, 0]
+        y = (stays if stays > to_1 else to_1) + log_emission[v, 1]
+    state = int(y > x)
+    for t in range(stop - start - 1, 0, -1):
+        before = (int(states[t]) >> state) & 1
+        states[t] = state
+        state = before
+    states[0] = state
+    return float(y if y > x else x)
+
+
+@kernel
 def viterbi(
     start: int, stop: int, symbols: Int32Array, log_moves: FloatArray, log_emission: FloatArray, best: FloatArray,
     states: AnyArray,
@@ -250,6 +274,8 @@ def viterbi(
     length = stop - start
     if length == 0:
         return 0.0
+    if n_states == 2:
+        return _viterbi_two(start, stop, symbols, log_moves, log_emission, states)
     for k in range(n_states):
         best[0, k] = log_moves[n_states, k] + log_emission[symbols[start], k]
     for t in range(1, length):
