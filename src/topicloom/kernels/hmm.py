@@ -241,7 +241,7 @@ def posterior(
 def _viterbi_two(
     start: int, stop: int, symbols: Int32Array, log_moves: FloatArray, log_emission: FloatArray, states: AnyArray
 ) -> float:  # fmt: skip
-    """``viterbi`` for two states. Until the way back ``states`` holds two bits: whence the best paths to 0 and 1 came."""
+    """``viterbi`` for two states. Until the way back ``states`` holds two bits: whence the best paths to 0, 1 came."""
     l00, l01, l10, l11 = log_moves[0, 0], log_moves[0, 1], log_moves[1, 0], log_moves[1, 1]
     v = symbols[start]
     x, y = log_moves[2, 0] + log_emission[v, 0], log_moves[2, 1] + log_emission[v, 1]
