@@ -3,6 +3,7 @@
 import os
 import signal
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -276,9 +277,17 @@ def test_an_error_in_a_callback_reaches_the_caller(sequences) -> None:
         HMM(2, n_chains=2, n_jobs=2, random_state=0).fit(sequences, callbacks=[fail])
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal; a shell that starts tests in the background makes them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("way", [WAYS[1], WAYS[4]], ids=["collapsed", "em"])
-def test_ctrl_c_keeps_what_was_done_and_the_run_goes_on(way, sequences, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_was_done_and_the_run_goes_on(way, sequences, tmp_path: Path, ctrl_c: None) -> None:
     def interrupt(chain) -> None:
         if chain.sweep == 7:
             os.kill(os.getpid(), signal.SIGINT)
