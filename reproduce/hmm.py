@@ -1,6 +1,6 @@
 """Kozdoba and Mannor, "Interdependent Gibbs samplers" (2018), section 4.1: the hidden Markov model, figures 2 and 3.
 
-    python -m reproduce.hmm [--runs 16] [--sweeps 500] [--symbols 200000] [--high 0.18] [--figures FOLDER] [--quick]
+    python -m reproduce.hmm [--runs 16] [--sweeps 500] [--symbols 200000] [--high 0.19] [--figures FOLDER] [--quick]
 
 Two states that stay with probability 0.55, ten symbols, one sequence, Dir(1) priors: data log-likelihoods of the
 parameters found by the collapsed (C) and partially collapsed (PC) samplers with one and five paths, by Baum-Welch (BW),
@@ -33,7 +33,7 @@ class Settings:
     sweeps: int = 500
     iterations: int = 2000  # of Baum-Welch, at most
     symbols: int = 200_000
-    high: float = 0.18  # probability of each of a state's own symbols; the other state's have 0.2 − high
+    high: float = 0.19  # probability of each of a state's own symbols; the other state's have 0.2 − high
 
 
 QUICK = Settings(runs=2, sweeps=3, iterations=5, symbols=2000)
