@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from topicloom.corpus import from_matrix as from_matrix
     from topicloom.corpus import from_texts as from_texts
     from topicloom.corpus import read as read
+    from topicloom.models import HMM as HMM
     from topicloom.models import LDA as LDA
     from topicloom.storage import load as load
     from topicloom.storage import resume as resume
@@ -27,6 +28,7 @@ _HOME = {
     "from_matrix": "topicloom.corpus",
     "from_texts": "topicloom.corpus",
     "read": "topicloom.corpus",
+    "HMM": "topicloom.models",
     "LDA": "topicloom.models",
     "load": "topicloom.storage",
     "resume": "topicloom.storage",

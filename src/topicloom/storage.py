@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from topicloom.estimates import Counts
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.kernel import Kernel, Prior
 from topicloom.inference.state import new_assignments
-
-if TYPE_CHECKING:
-    from topicloom.models.lda import LDA
 
 VERSION = 1
 MANIFEST, CORPUS, MODEL = "manifest.json", "corpus.safetensors", "model.safetensors"
@@ -152,8 +149,8 @@ def read_corpus(folder: Path, manifest: Mapping[str, Any]) -> Corpus:
     return corpus
 
 
-def load(path: PathLike) -> "LDA":
-    """A fitted model from its directory."""
+def load(path: PathLike) -> Any:
+    """A fitted model, of the class that was saved, from its directory."""
     from topicloom.models import model_class
 
     manifest = read_manifest(path)
@@ -162,7 +159,7 @@ def load(path: PathLike) -> "LDA":
 
 def resume(
     path: PathLike, *, max_iter: int | None = None, n_jobs: int | None = None, verbose: int | None = None
-) -> "LDA":
+) -> Any:
     """Go on with a run from its last checkpoint, or with a finished model to a higher ``max_iter``.
 
     The finished model equals, bit for bit, one that was never interrupted.

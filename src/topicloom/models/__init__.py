@@ -1,16 +1,17 @@
 """Models: thin scikit-learn estimators over kernels, chains and estimates."""
 
 from topicloom.errors import StorageError
+from topicloom.models.hmm import HMM
 from topicloom.models.lda import LDA
 
-__all__ = ["LDA"]
+__all__ = ["HMM", "LDA"]
 
 
-def model_class(kind: str) -> type[LDA]:
+def model_class(kind: str) -> type[LDA] | type[HMM]:
     """The class that a manifest names."""
     if kind not in __all__:
         raise StorageError(
             f"the manifest names the model {kind!r}, which this topicloom does not have. Upgrade topicloom."
         )
-    found: type[LDA] = globals()[kind]
+    found: type[LDA] | type[HMM] = globals()[kind]
     return found

@@ -1,0 +1,203 @@
+"""Sequences of symbols as a corpus that keeps its order, a document a sequence; everything is checked first."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, Int32Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError
+
+Alphabet = tuple[Hashable, ...]
+_MOST = 1 << 24  # symbols that whole numbers may stand for
+
+
+class Given(NamedTuple):
+    """Sequences as they came, told apart."""
+
+    sequences: list[Any]  # each a vector or a list
+    single: bool  # one sequence was given, so one answer is expected
+
+
+def as_given(X: Any) -> Given:
+    """One sequence, or a list of them: what holds lists, tuples or vectors holds sequences."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+        raise InputError(
+            f"sequences must be a list of lists of symbols, or one list, not {type(X).__name__}; "
+            "for the characters of a text give list(text)."
+        )
+    if isinstance(X, np.ndarray):
+        if X.ndim != 1:
+            raise InputError(
+                f"sequences came as an array with {X.ndim} dimensions. Give one vector, or a list of vectors: "
+                "list(X) if each row is a sequence, X.ravel() if it is a column."
+            )
+        if X.dtype != object:
+            return Given([X], True)
+    items = list(X)
+    if not items:
+        raise InputError("there are no sequences; give at least one.")
+    nested = [isinstance(item, list | tuple | np.ndarray) for item in items]
+    if not any(nested):
+        return Given([items], True)
+    if not all(nested):
+        raise InputError(
+            f"item {nested.index(False)} is a symbol and item {nested.index(True)} a sequence; give a list of "
+            "sequences, or one sequence of symbols."
+        )
+    for s, item in enumerate(items):
+        if isinstance(item, np.ndarray) and item.ndim != 1:
+            raise InputError(f"sequence {s} has {item.ndim} dimensions; each must be a vector or a list of symbols.")
+    return Given(items, False)
+
+
+def read_alphabet(alphabet: Any) -> Alphabet | None:
+    """The parameter of that name: None, a number V for 0 … V − 1, or the symbols themselves."""
+    if alphabet is None:
+        return None
+    if isinstance(alphabet, int | np.integer) and not isinstance(alphabet, bool):
+        if not 1 <= alphabet <= _MOST:
+            raise InputError(f"alphabet={alphabet!r} must be from 1 to {_MOST:,}, or a list of symbols.")
+        return tuple(range(int(alphabet)))
+    if isinstance(alphabet, str) or not isinstance(alphabet, Sequence | np.ndarray) or len(alphabet) == 0:
+        raise InputError(f"alphabet={alphabet!r} must be a number of symbols, or a list of at least one.")
+    symbols = tuple(_plain(symbol, "alphabet") for symbol in alphabet)
+    if len(set(symbols)) != len(symbols):
+        twice = next(symbol for i, symbol in enumerate(symbols) if symbol in symbols[:i])
+        raise InputError(f"alphabet has {twice!r} twice; symbols must be distinct.")
+    return symbols
+
+
+def training_corpus(X: Any, alphabet: Alphabet | None) -> tuple[Corpus, Alphabet]:
+    """The sequences to learn from, and their alphabet."""
+    if isinstance(X, Corpus):
+        _check_ordered(X)
+        corpus = X if alphabet is None else X.with_vocabulary([str(symbol) for symbol in alphabet])
+        _check_known(corpus)
+        found: Alphabet = corpus.vocabulary
+    else:
+        given = as_given(X)
+        found = alphabet if alphabet is not None else _alphabet_of(given)
+        corpus = _encode(given, found)
+    if corpus.n_tokens == 0:
+        raise InputError(f"all {corpus.n_docs} sequences are empty: there is no symbol to learn from.")
+    return corpus, found
+
+
+def new_corpus(X: Any, alphabet: Alphabet) -> tuple[Corpus, bool]:
+    """Sequences over a known alphabet, and whether it was one alone."""
+    if isinstance(X, Corpus):
+        _check_ordered(X)
+        corpus = X.with_vocabulary([str(symbol) for symbol in alphabet])
+        _check_known(corpus)
+        return corpus, False
+    given = as_given(X)
+    return _encode(given, alphabet), given.single
+
+
+def _check_ordered(corpus: Corpus) -> None:
+    if not corpus.ordered or corpus.weights is not None:
+        raise InputError(
+            "this corpus does not keep the order of its words, and an HMM is about order; make it with from_texts, or "
+            "give lists of symbols."
+        )
+
+
+def _check_known(corpus: Corpus) -> None:
+    if corpus.unknown is not None and corpus.unknown.any():
+        doc = int(np.argmax(corpus.unknown > 0))
+        raise InputError(
+            f"document {doc} has {corpus.unknown[doc]} words that are not in the alphabet; an HMM needs every symbol. "
+            "Name all of them in alphabet= when fitting."
+        )
+
+
+def _whole(sequence: Any) -> AnyArray | None:
+    """The sequence as a vector, if all of it is whole numbers."""
+    if isinstance(sequence, np.ndarray) and sequence.dtype.kind in "iu":
+        return sequence
+    if isinstance(sequence, np.ndarray) and sequence.dtype != object:
+        return None
+    if all(isinstance(x, int | np.integer) and not isinstance(x, bool | np.bool_) for x in sequence):
+        return np.array([int(x) for x in sequence], object) if len(sequence) else np.empty(0, np.int64)
+    return None
+
+
+def _alphabet_of(given: Given) -> Alphabet:
+    """0 … largest, of whole numbers; otherwise what occurs, sorted if it can be."""
+    whole = [_whole(sequence) for sequence in given.sequences]
+    if all(values is not None for values in whole):
+        most = -1
+        for s, values in enumerate(whole):
+            assert values is not None
+            if len(values) and values.min() < 0:
+                raise InputError(f"sequence {s} has the symbol {values.min()}; whole numbers count symbols from 0.")
+            most = max(most, int(values.max()) if len(values) else -1)
+        if most >= _MOST:
+            raise InputError(
+                f"the symbol {most} would make an alphabet of {most + 1:,}; whole numbers count symbols from 0. Give "
+                "alphabet= with the symbols that occur."
+            )
+        return tuple(range(max(most + 1, 1)))
+    found: dict[Hashable, None] = {}
+    for s, sequence in enumerate(given.sequences):
+        for symbol in sequence:
+            found.setdefault(_plain(symbol, f"sequence {s}"))
+    try:
+        return tuple(sorted(found))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(found)
+
+
+def _plain(symbol: Any, where: str) -> Hashable:
+    value = symbol.item() if isinstance(symbol, np.generic) else symbol
+    try:
+        hash(value)
+    except TypeError as error:
+        raise InputError(f"{where}: the symbol {symbol!r} cannot be hashed; use strings or numbers.") from error
+    if value is None or value != value:
+        raise InputError(f"{where}: a symbol is missing ({symbol!r}); leave it out, or give it a name of its own.")
+    return value  # type: ignore[no-any-return]
+
+
+def _encode(given: Given, alphabet: Alphabet) -> Corpus:
+    n = len(alphabet)
+    counted = alphabet == tuple(range(n))
+    number = None if counted else {symbol: v for v, symbol in enumerate(alphabet)}
+    parts: list[Int32Array] = []
+    for s, sequence in enumerate(given.sequences):
+        if number is None:
+            parts.append(_numbers(s, sequence, n))
+            continue
+        plain = [_plain(symbol, f"sequence {s}") for symbol in sequence]
+        for t, symbol in enumerate(plain):
+            if symbol not in number:
+                raise InputError(_unknown(s, t, symbol, n))
+        parts.append(np.array([number[symbol] for symbol in plain], np.int32))
+    ptr = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
+    names = tuple(map(str, alphabet))
+    if len(set(names)) < n:  # 1 and "1"
+        names = tuple(map(repr, alphabet))
+    return Corpus(np.concatenate(parts), ptr, names, ordered=True)
+
+
+def _numbers(s: int, sequence: Any, n: int) -> Int32Array:
+    whole = _whole(sequence)
+    if whole is None:
+        wrong = next(
+            t for t, x in enumerate(sequence) if isinstance(x, bool) or not isinstance(x, int | np.integer)
+        )  # fmt: skip
+        raise InputError(_unknown(s, wrong, sequence[wrong], n))
+    outside = (whole < 0) | (whole >= n)
+    if np.any(outside):
+        t = int(np.argmax(outside))
+        raise InputError(_unknown(s, t, whole[t], n))
+    return whole.astype(np.int32)
+
+
+def _unknown(s: int, t: int, symbol: object, n: int) -> str:
+    return (
+        f"sequence {s}, place {t}: the symbol {symbol!r} is not one of the alphabet's {n}. Leave it out, or name all "
+        "symbols in alphabet= when fitting."
+    )
