@@ -50,6 +50,6 @@ def _sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Sc
     return counted, Info(int(work[0]), int(work[1]))
 
 
-# Its ``conditional`` is that of a token with φ integrated out, which a sweep leaves as it is. Tests of this sampler hold
-# ``sweep_documents`` to its own weights, given φ.
+# Its ``conditional`` is that of a token with φ integrated out, which a sweep leaves as it is. The tests of this sampler
+# hold ``sweep_documents`` to its own weights, given φ.
 register(Kernel("partial", _dense_init, rebuild_counts, _sweep, log_joint, _dense_conditional, exact=True))
