@@ -27,7 +27,7 @@ LAST_YEAR, MOST_COMMON, SHARE = 2013, 40, 0.05
 @dataclass(frozen=True)
 class Budget:
     n_topics: int = 500
-    sweeps: int = 300
+    sweeps: int = 200
     seeds: Sequence[int] = (0, 1)
     paths: Sequence[int] = (1, 5)
     max_speeches: int | None = None
