@@ -6,7 +6,7 @@
 table1: ten bands over a hundred words, documents of ten tokens, α = 1, the distance of the topics found to the true
 ones by number of paths and of documents. The paper does not give η: without --etas the one that fits its table best is
 looked for first, and tables are made at that and at 0.1. sotu: paragraphs of the addresses with 500 topics, yearly
-entropies and lengths of buckets, one path against five. hmm: the section of ``reproduce.hmm``. DIR holds one folder a
+entropies and lengths of buckets, one path against five. hmm: what ``reproduce.hmm`` prints. DIR holds one folder a
 corpus; table1 needs none. With --cells results of table1 are kept in a file, and those that it has are not made again.
 """
 
@@ -79,6 +79,7 @@ class Options:
     cells: Cells
     figures: Path | None
     sotu: _multipath_sotu.Budget
+    quick: bool
 
 
 # -- table 1 -------------------------------------------------------------------------------------------------------
@@ -150,10 +151,12 @@ def sotu(options: Options) -> str:
 
 
 def hmm(options: Options) -> str:
-    """The HMM's experiment is a module of its own."""
+    """The HMM's experiment is a program of its own, which prints its results."""
     if find_spec("reproduce.hmm") is None:
         return "reproduce.hmm is not there."
-    return str(import_module("reproduce.hmm").section(options.data, options.figures))
+    figures = [] if options.figures is None else ["--figures", str(options.figures)]
+    import_module("reproduce.hmm").main([*figures, *(["--quick"] if options.quick else [])])
+    return ""
 
 
 PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
@@ -184,7 +187,10 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
         given.runs, given.sweeps, given.sizes = min(given.runs, 2), min(given.sweeps, 10), given.sizes[:1]
     budget = _multipath_sotu.QUICK if given.quick else _multipath_sotu.Budget()
     cells = Cells(given.cells)
-    return Options(given.data, given.runs, given.sweeps, given.sizes, given.etas, cells, given.figures, budget), wanted
+    options = Options(
+        given.data, given.runs, given.sweeps, given.sizes, given.etas, cells, given.figures, budget, given.quick
+    )
+    return options, wanted
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -193,7 +199,8 @@ def main(arguments: Sequence[str]) -> None:
     for name in sections:
         title, section = PARTS[name]
         note(f"{name}: started")
-        print(f"\n### {title}\n\n{section(options)}", flush=True)
+        print(f"\n### {title}\n", flush=True)
+        print(section(options), flush=True)
 
 
 if __name__ == "__main__":

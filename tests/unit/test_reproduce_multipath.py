@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -83,6 +84,18 @@ def test_verdicts_follow_the_numbers() -> None:
     text = multipath.table_at(1.0, options)
     assert "at every size: DOES NOT HOLD" in text
     assert "More paths are always nearer: DOES NOT HOLD" in text
+
+
+def test_the_hmm_is_a_program_of_its_own(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multipath, "find_spec", lambda name: None)
+    multipath.main(["--data", str(data), "--sections", "hmm"])
+    assert "reproduce.hmm is not there." in capsys.readouterr().out
+    monkeypatch.setattr(multipath, "find_spec", lambda name: name)
+    monkeypatch.setattr(multipath, "import_module", lambda name: SimpleNamespace(main=print))
+    multipath.main(["--data", str(data), "--sections", "hmm", "--quick", "--figures", "here"])
+    assert "['--figures', 'here', '--quick']" in capsys.readouterr().out
 
 
 def test_a_missing_corpus_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,7 +67,7 @@ def test_buckets_hold_equal_shares_of_a_topics_weight() -> None:
     np.testing.assert_allclose(lengths, [[1.5, 2.5], [3, 1]])
     np.testing.assert_allclose(bucket_lengths([3], [[1.0]], 0.25), np.full((1, 4), 0.25))
     # A year without documents is time, but has no weight.
-    np.testing.assert_allclose(bucket_lengths([2000, 2005], [[1.0], [1.0]], 0.25), [[0.5, 0.5, 4.5, 0.5]])
+    np.testing.assert_allclose(bucket_lengths([2000, 2005], [[1.0], [1.0]], 0.2), [[0.4, 0.4, 4.4, 0.4, 0.4]])
 
 
 def test_even_topics_have_even_buckets_and_lengths_fill_the_time() -> None:
