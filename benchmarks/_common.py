@@ -38,7 +38,7 @@ def timed(do: Callable[[], object], clock: str = "wall") -> float:
     return now() - started
 
 
-def in_turn(work: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
+def in_turn(work: Sequence[Callable[[], object]], rounds: int, clock: str = "wall") -> list[list[float]]:
     """Seconds of each piece of work, one list a piece.
 
     They take turns, and who goes first changes from round to round, so that a busy machine slows all of them alike.
@@ -47,7 +47,7 @@ def in_turn(work: Sequence[Callable[[], object]], rounds: int) -> list[list[floa
     for turn in range(rounds):
         for i in range(len(work)):
             which = (i + turn) % len(work)
-            seconds[which].append(timed(work[which]))
+            seconds[which].append(timed(work[which], clock))
     return seconds
 
 

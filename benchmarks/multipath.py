@@ -1,7 +1,7 @@
 """Seconds a sweep with several paths, beside a plain sweep of the same sampler, taken in turn on one thread.
 
     python -m benchmarks.multipath --data DIR [--corpus kos] [--topics 20 100] [--paths 2 5] [--samplers …]
-                                   [--sweeps 20] [--settle 10]
+                                   [--sweeps 20] [--settle 10] [--clock wall|cpu]
 
 DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``. Both chains first go through
 --settle sweeps. A sweep of m paths has m times the tokens; the share that is over m is what sharing counts costs.
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import topicloom
-from benchmarks._common import in_turn, machine, table, without_path
+from benchmarks._common import CLOCKS, in_turn, machine, table, without_path
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
@@ -40,13 +40,15 @@ class Paths:
         self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, key, Schedule())
 
 
-def compare(sampler: str, corpus: Corpus, n_topics: int, paths: Sequence[int], sweeps: int, settle: int) -> list[float]:
+def compare(
+    sampler: str, corpus: Corpus, n_topics: int, paths: Sequence[int], sweeps: int, settle: int, clock: str
+) -> list[float]:
     """Median seconds a sweep with one path, and with each number of paths."""
     chains = [Paths(sampler, corpus, n_topics, m) for m in (1, *paths)]
     for chain in chains:
         for _ in range(settle):
             chain.sweep()
-    return [float(np.median(seconds)) for seconds in in_turn([chain.sweep for chain in chains], sweeps)]
+    return [float(np.median(seconds)) for seconds in in_turn([chain.sweep for chain in chains], sweeps, clock)]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -58,6 +60,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--samplers", nargs="+", default=kernel_names(), choices=kernel_names())
     parser.add_argument("--sweeps", type=int, default=20, help="sweeps that are timed")
     parser.add_argument("--settle", type=int, default=10, help="sweeps before them")
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu where the machine is shared")
     given = parser.parse_args(arguments)
     if min(given.sweeps, *given.paths, *given.topics) < 1 or given.settle < 0:
         parser.error("--sweeps, --paths and --topics must be at least 1, --settle at least 0")
@@ -67,7 +70,7 @@ def main(arguments: Sequence[str]) -> None:
     rows, worst = [], 0.0
     for n_topics in given.topics:
         for sampler in given.samplers:
-            one, *several = compare(sampler, corpus, n_topics, given.paths, given.sweeps, given.settle)
+            one, *several = compare(sampler, corpus, n_topics, given.paths, given.sweeps, given.settle, given.clock)
             ratios = [seconds / one / m for seconds, m in zip(several, given.paths, strict=True)]
             worst = max(worst, *ratios)
             rows.append([sampler, n_topics, f"{one * 1e3:.1f}", *(f"{ratio:.2f}" for ratio in ratios)])

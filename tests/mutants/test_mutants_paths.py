@@ -146,7 +146,9 @@ def test_paths_that_share_their_documents_counts_are_rejected() -> None:
 
 PARTIAL = {
     "token left in its document": [
-        ("w = doc[listed[j]] * phi", "w = (doc[listed[j]] + (listed[j] == old)) * phi"),
+        ("            doc[old] -= 1\n            if doc[old] == 0:", "            if False:"),
+        ("            doc[new] += 1\n", "            doc[new] += 1\n            doc[old] -= 1\n"),
+        ("            if doc[new] == 0:", "            if new not in listed[:size]:"),
     ],
     "topics drawn from the prior alone": [("shape = word_topic[v, k] + b", "shape = b")],
     "topics drawn with counts too large": [("shape = word_topic[v, k] + b", "shape = 9 * word_topic[v, k] + b")],
