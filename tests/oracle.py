@@ -65,6 +65,37 @@ def _dirichlet_multinomial(counts: np.ndarray, parameter: np.ndarray) -> float:
     )
 
 
+def multipath_log_joint(corpus: Corpus, paths: np.ndarray, prior: Prior) -> float:
+    """log f_m(p¹ … pᵐ) with θ and φ integrated out (multipath Gibbs eq. 5): paths [m, N] share topic-word counts."""
+    beta = beta_matrix(prior)
+    word_topic = np.zeros(beta.shape)
+    total = 0.0
+    for z in paths:
+        for d in range(corpus.n_docs):
+            doc = np.zeros(prior.n_topics)
+            for i in range(corpus.doc_ptr[d], corpus.doc_ptr[d + 1]):
+                doc[z[i]] += 1
+                word_topic[corpus.words[i], z[i]] += 1
+            total += _dirichlet_multinomial(doc, prior.alpha[prior.alpha_row[d]])
+    return total + sum(_dirichlet_multinomial(word_topic[:, k], beta[:, k]) for k in range(prior.n_topics))
+
+
+def path_cases() -> dict[str, Case]:
+    """As ``cases``, of a size at which two paths can be listed jointly."""
+    two, three = tiny_corpus([[0, 0, 1], [], [1]], 3), tiny_corpus([[0, 1], [0]], 3)
+    return {
+        "two topics": Case(two, make_prior(np.array([0.3, 0.9]), np.array([0.2, 0.5, 0.4]), 3)),
+        "three topics": Case(three, make_prior(np.array([0.2, 0.7, 0.4]), np.array([0.6, 0.1, 0.3]), 2)),
+        "seed word": Case(
+            two, make_prior(np.array([0.5, 0.8]), np.array([0.2, 0.3, 0.4]), 3, {1: np.array([1.5, 0.0])})
+        ),
+        "two collections": Case(
+            two,
+            make_prior(np.array([[0.3, 0.9], [1.4, 0.2]]), np.array([0.2, 0.5, 0.4]), 3, alpha_row=np.array([0, 1, 1])),
+        ),
+    }
+
+
 def conditional(corpus: Corpus, z: np.ndarray, prior: Prior, token: int) -> np.ndarray:
     """p(z_token = k | everything else), from ratios of the joint."""
     logs = np.empty(prior.n_topics)
@@ -80,10 +111,13 @@ def all_states(n_tokens: int, n_topics: int) -> Iterator[tuple[int, ...]]:
     return itertools.product(range(n_topics), repeat=n_tokens)
 
 
-def posterior(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Every state [S, N] and its exact posterior probability [S]."""
-    states = np.array(list(all_states(case.corpus.n_tokens, case.n_topics)))
-    logs = np.array([log_joint(case.corpus, z, case.prior) for z in states])
+def posterior(case: Case, n_paths: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Every state [S, N], of several paths one after the other, and its exact posterior probability [S]."""
+    states = np.array(list(all_states(case.corpus.n_tokens * n_paths, case.n_topics)))
+    if n_paths == 1:
+        logs = np.array([log_joint(case.corpus, z, case.prior) for z in states])
+    else:
+        logs = np.array([multipath_log_joint(case.corpus, z.reshape(n_paths, -1), case.prior) for z in states])
     p = np.exp(logs - logs.max())
     return states, p / p.sum()
 
@@ -108,13 +142,15 @@ def chi_square(observed: np.ndarray, probability: np.ndarray, least: float = 5.0
     return float(chi2.sf(statistic, len(expected) - 1))
 
 
-def invariance(case: Case, sweep: Callable[[np.ndarray, int], np.ndarray], n: int, seed: int) -> float:
+def invariance(
+    case: Case, sweep: Callable[[np.ndarray, int], np.ndarray], n: int, seed: int, n_paths: int = 1
+) -> float:
     """p-value that the posterior is invariant under ``sweep``.
 
     Starting states come from the exact posterior, so that the draws after the sweeps are independent and the χ² test
     is valid. ``sweep(z, replicate)`` returns the new assignments.
     """
-    states, p = posterior(case)
+    states, p = posterior(case, n_paths)
     starts = np.random.default_rng(seed).choice(len(states), size=n, p=p)
     observed = np.zeros(len(states))
     for replicate, start in enumerate(starts):

@@ -125,7 +125,9 @@ def array_in_file(folder: Path, size: int, dtype: Any) -> AnyArray:
         with tempfile.TemporaryFile(dir=folder) as file:
             if hasattr(os, "posix_fallocate"):  # or a full disk would kill the process at some later write
                 os.posix_fallocate(file.fileno(), 0, n_bytes)
-            return np.memmap(file, dtype, "w+", shape=(size,)).view(np.ndarray)
+            mapped = np.memmap(file, dtype, "w+", shape=(size,))
+            mapped.filename = str(folder / "nameless")  # for ``file_of``: what belongs to it goes to the same folder
+            return mapped.view(np.ndarray)
     except OSError as error:
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
         raise StorageError(

@@ -46,7 +46,7 @@ class _Room(NamedTuple):
 class MemoryPlan:
     """Bytes by what they are for. Tokens and assignments of a mapped corpus are in files, not in memory."""
 
-    tokens: int  # word numbers, 4 bytes each
+    tokens: int  # word numbers, 4 bytes each; of several paths once for each, beside the corpus itself
     assignments: int  # the tokens' topics, 2 bytes each (4 beyond 65,536 topics), of all chains
     documents: int  # pointers, lengths, priors, vocabulary: what grows with documents and words alone
     counts: int  # of words in topics, of all chains
@@ -90,17 +90,18 @@ def estimate(
     *,
     n_mh: int = 2,
     averaged: bool = False,
+    n_paths: int = 1,
 ) -> MemoryPlan:
     """What a fit of LDA on the corpus, or on one of these sizes, will take.
 
     ``averaged`` is for a fit with ``burn_in``, which keeps sums over samples. The interpreter and its libraries, some
     150 MB, come on top.
     """
-    if n_topics < 1 or n_chains < 1:
-        raise InputError(f"n_topics={n_topics} and n_chains={n_chains} must be at least 1.")
-    d, v, n = corpus.n_docs, corpus.n_words, corpus.n_tokens
+    if min(n_topics, n_chains, n_paths) < 1:
+        raise InputError(f"n_topics={n_topics}, n_chains={n_chains} and n_paths={n_paths} must be at least 1.")
+    d, v, n = corpus.n_docs, corpus.n_words, corpus.n_tokens * n_paths
     if isinstance(corpus, Corpus):
-        entries = int(np.minimum(corpus.word_counts, n_topics).sum())
+        entries = int(np.minimum(corpus.word_counts * n_paths, n_topics).sum())
         names = sum(map(len, corpus.vocabulary)) + 60 * v
     else:
         entries, names = min(n, v * n_topics), 70 * v
@@ -108,14 +109,14 @@ def estimate(
     room = _ROOM.get(sampler, _dense)(task)
     cells = 8 * v * n_topics
     return MemoryPlan(
-        tokens=4 * n,
+        tokens=4 * n + (4 * corpus.n_tokens if n_paths > 1 else 0),
         assignments=n * task.topic_bytes * n_chains,
-        documents=20 * d + 28 * v + names,
+        documents=20 * d * n_paths + 28 * v + names,
         counts=room.counts * n_chains,
         sweep=room.sweep * n_chains + room.shared,
         # Adding a sample to a sum makes a new sum, so that for a moment there are two arrays more.
-        averages=8 * (d + v) * n_topics * (n_chains + 2) if averaged else 0,
-        estimates=3 * cells + (0 if sampler in ("dense", "mh") else cells // 2),
+        averages=8 * (d * n_paths + v) * n_topics * (n_chains + 2) if averaged else 0,
+        estimates=3 * cells + (0 if sampler in ("dense", "mh", "partial") else cells // 2),
         doc_topic=8 * d * n_topics,
         mapped=isinstance(corpus, Corpus) and is_mapped(corpus),
     )
@@ -142,6 +143,11 @@ def _mh(task: _Task) -> _Room:
     return _Room(_dense(task).counts, sweep=task.topic_bytes * task.n_tokens, shared=8 * (task.n_tokens + task.n_words))
 
 
+def _partial(task: _Task) -> _Room:
+    """A dense matrix; in a sweep φ, and a number a word."""
+    return _Room(_dense(task).counts, sweep=8 * task.n_words * (task.n_topics + 1))
+
+
 def _warp(task: _Task) -> _Room:
     """Lists; the tokens by word; in a sweep each token's topic and proposals."""
     number = 4 if task.n_tokens < 1 << 32 else 8
@@ -154,6 +160,7 @@ _ROOM: dict[str, Callable[[_Task], _Room]] = {
     "sparse": _lists,
     "auto": _auto,
     "mh": _mh,
+    "partial": _partial,
     "warp": _warp,
 }
 

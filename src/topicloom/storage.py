@@ -62,7 +62,7 @@ def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chai
         raise StorageError(
             f"{path} belongs to another corpus: it has {len(arrays['z'])} tokens, this one {corpus.n_tokens}."
         )
-    trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace())})
+    trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace()) if f"trace_{name}" in arrays})
     kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"]) if info["kept"] else None
     z = arrays["z"]
     if mapped:  # the checkpoint stays as it is

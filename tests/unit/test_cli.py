@@ -171,7 +171,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
         "fit", files / "texts.txt", "--out", tmp_path / "m", "--topics", 3, "--sweeps", 30, "--alpha", "0.1,0.2,0.3",
         "--beta", 0.05, "--fixed", "--estimator", "standard", "--chains", 2, "--seed", 9, "--burn-in", 20, "--lag", 5,
         "--checkpoint-every", 7, "--stop-words", stop, "--min-df", 2, "--max-df", 0.9, "--seed-words", seeds,
-        "--seed-weight", 2.0, "--sampler", "dense", "--jobs", 2,
+        "--seed-weight", 2.0, "--sampler", "dense", "--jobs", 2, "--paths", 2,
     )  # fmt: skip
     assert found["status"] == "finished"
     assert (found["documents"], found["topics"], found["sweeps"], found["chains"], found["seed"]) == (60, 3, 30, 2, 9)
@@ -180,6 +180,8 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     assert fitted.alpha_.tolist() == [0.1, 0.2, 0.3]
     assert set(fitted.beta_) == {0.05}
     assert fitted.estimator == "standard"
+    assert fitted.n_paths == 2
+    assert len(fitted.chains_[0].state.z) == 2 * fitted.corpus_.n_tokens
     assert not {"boat", "the", "rate"} & set(fitted.vocabulary_)
     assert {"river", "fish"} <= set(fitted.top_words(3)[2])
     assert fitted.chains_[0].kept is not None

@@ -75,5 +75,5 @@ def test_the_text_says_it_all() -> None:
 
 
 def test_senseless_sizes_are_refused(corpus: Corpus) -> None:
-    with pytest.raises(InputError, match="n_topics=0 and n_chains=1 must be at least 1"):
+    with pytest.raises(InputError, match="n_topics=0, n_chains=1 and n_paths=1 must be at least 1"):
         estimate(corpus, 0)

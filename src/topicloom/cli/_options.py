@@ -117,6 +117,7 @@ class Sampling:
     tol: Annotated[float, Option(help="Share of tokens that may still move at convergence, if not gibbs.")] = 1e-3
     batch_size: Annotated[int, Option(help="Documents of a minibatch of scvb0 and svb.")] = 128
     chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
+    paths: Annotated[int, Option(help="Paths of a chain, which share their topics.")] = 1
     seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
     burn_in: Annotated[
         int | None, Option(help="Average over samples from this sweep on (default: the last sweep alone).")
@@ -142,6 +143,7 @@ class Sampling:
             "tol": self.tol,
             "batch_size": self.batch_size,
             "n_chains": self.chains,
+            "n_paths": self.paths,
             "random_state": self.seed,
             "burn_in": self.burn_in,
             "lag": self.lag,

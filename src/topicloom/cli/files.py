@@ -104,7 +104,7 @@ def _corpus_of(kind: str, path: Path, reading: Reading, cutting: Cutting) -> "Co
 
 
 def _state_of(kind: str, path: Path) -> "MalletState":
-    """Corpus, assignments and priors; of a model, those of the published chain."""
+    """Corpus, assignments and priors; of a model, those of the published chain, of several paths the first."""
     from topicloom.mallet import MalletState, read_state
 
     if kind == _STATE:
@@ -113,6 +113,10 @@ def _state_of(kind: str, path: Path) -> "MalletState":
 
     model = topicloom.load(path)
     chain = model.chains_[model.best_chain_]
+    if model.n_paths > 1:  # the file has one topic a token
+        from topicloom.inference.paths import first_path
+
+        return MalletState(model.corpus_, *first_path(model.corpus_, chain.state.z, chain.prior))
     return MalletState(model.corpus_, chain.state, chain.prior)
 
 

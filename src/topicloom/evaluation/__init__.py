@@ -10,12 +10,18 @@ from topicloom.evaluation.predictive import (
 from topicloom.evaluation.topics import (
     effective_words,
     exclusivity,
+    topic_discrepancy,
     topic_distances,
     topic_diversity,
     topic_sizes,
 )
+from topicloom.evaluation.trend_plots import plot_bucket_lengths, plot_time_entropy, plot_topic_weights
+from topicloom.evaluation.trends import TopicWeights, bucket_histogram, bucket_lengths, time_entropy, topic_weights
 
 __all__ = [
+    "TopicWeights",
+    "bucket_histogram",
+    "bucket_lengths",
     "coherence",
     "completion_perplexities",
     "completion_perplexity",
@@ -23,7 +29,13 @@ __all__ = [
     "exclusivity",
     "left_to_right",
     "log_likelihood",
+    "plot_bucket_lengths",
+    "plot_time_entropy",
+    "plot_topic_weights",
+    "time_entropy",
+    "topic_discrepancy",
     "topic_distances",
     "topic_diversity",
     "topic_sizes",
+    "topic_weights",
 ]

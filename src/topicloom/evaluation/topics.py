@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.errors import InputError
@@ -74,6 +74,19 @@ def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> Floa
     how = _DISTANCES[metric]
     between = how.scale * pdist(how.prepare(phi), how.metric)
     return np.asarray(squareform(np.clip(between, 0.0, 1.0)))
+
+
+def topic_discrepancy(topics: AnyArray, truth: AnyArray) -> float:
+    """How far topics are from the true ones: for each true topic the L1 distance to the nearest found one, on average.
+
+    0 if every true topic was found, up to 2 (multipath Gibbs, section 4.2.1, where it is called disc). Found topics
+    may be more or fewer, and one may be the nearest of several.
+    """
+    true = check_topics(truth, name="truth")
+    phi = check_topics(topics)
+    if phi.shape[1] != true.shape[1]:
+        raise InputError(f"topics has {phi.shape[1]} words and truth {true.shape[1]}; give both over one vocabulary.")
+    return float(cdist(true, phi, "cityblock").min(axis=1).mean())
 
 
 def effective_words(topics: AnyArray) -> FloatArray:

@@ -16,6 +16,7 @@ from topicloom.estimates import Counts, Estimator, topic_counts
 from topicloom.inference.hyper import learn_alpha, learn_beta
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.parallel import run_parallel
+from topicloom.inference.paths import agreement
 from topicloom.inference.state import AnyState
 
 
@@ -24,10 +25,11 @@ class Trace:
     """What was recorded along a chain, one entry a recorded sweep."""
 
     sweep: list[int] = field(default_factory=list)
-    log_joint: list[float] = field(default_factory=list)
-    changed: list[int] = field(default_factory=list)
+    log_joint: list[float] = field(default_factory=list)  # of all paths together, divided by their number
+    changed: list[int] = field(default_factory=list)  # over all paths
     alpha_sum: list[float] = field(default_factory=list)
     beta_mean: list[float] = field(default_factory=list)
+    agreement: list[float] = field(default_factory=list)  # between paths; empty where there is one
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Plan:
     trace_every: int = 10
     checkpoint_every: int = 50
     schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
+    n_paths: int = 1  # how often the corpus that is sampled repeats the one that was given
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
@@ -94,7 +97,7 @@ def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan) -> None:
         prior = learn_beta(state, prior) if plan.learn_beta else prior
     chain.sweep, chain.state, chain.prior = sweep, state, prior
     if plan.traces(sweep):
-        _record(kernel, corpus, chain, info)
+        _record(kernel, corpus, chain, info, plan.n_paths)
 
 
 def run_chains(
@@ -140,13 +143,15 @@ def run_chains(
         return interrupted.is_set()
 
 
-def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info) -> None:
+def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info, n_paths: int) -> None:
     trace = chain.trace
     trace.sweep.append(chain.sweep)
-    trace.log_joint.append(kernel.log_joint(corpus, chain.state, chain.prior))
+    trace.log_joint.append(kernel.log_joint(corpus, chain.state, chain.prior) / n_paths)
     trace.changed.append(info.changed)
     trace.alpha_sum.append(float(chain.prior.alpha.sum(axis=1).mean()))
     trace.beta_mean.append(float(chain.prior.beta.mean()))
+    if n_paths > 1:
+        trace.agreement.append(agreement(chain.state.z, n_paths))
 
 
 @contextmanager

@@ -105,6 +105,7 @@ def kernel_names() -> list[str]:
 def _load() -> None:
     """The package's own kernels register themselves when their module is imported."""
     import topicloom.inference.mh
+    import topicloom.inference.partial
     import topicloom.inference.samplers
     import topicloom.inference.warp  # noqa: F401
 

@@ -259,7 +259,7 @@ def load_chain(path: Path, mode: str) -> VariationalChain:
         prior = Prior(**{name: arrays[name] for name in Prior._fields})
     except KeyError as error:
         raise StorageError(f'{path} is not a checkpoint of inference="{mode}": it has no array {error}.') from error
-    trace = load_trace({name: arrays[f"trace_{name}"] for name in asdict(VariationalTrace())})
+    trace = load_trace({name: arrays[key] for name in asdict(VariationalTrace()) if (key := f"trace_{name}") in arrays})
     change, prior_change, value = map(float, arrays["changes"])
     return VariationalChain(
         info["index"], info["sweep"], state, prior, trace, change, prior_change, value, info["converged"]

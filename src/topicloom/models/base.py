@@ -22,6 +22,7 @@ from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.foldin import fold_in
 from topicloom.inference.kernel import get_kernel
 from topicloom.inference.parallel import resolve_jobs
+from topicloom.inference.paths import DocTopicPaths, join_documents, repeated
 from topicloom.models import _inputs
 
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
@@ -37,6 +38,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     predict_chains: int
     n_jobs: int | None
     sampler: str
+    n_paths: int = 1
+    doc_topic_paths: DocTopicPaths = "mean"
 
     alpha_: FloatArray
     beta_: FloatArray
@@ -82,9 +85,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return pseudo_counts(counts.word, counts.n_samples, chain.prior)
 
     def _doc_topic_of(self, chain: Chain) -> FloatArray:
-        counts = chain.kept or self._final_counts(chain)
+        return self._theta(chain.kept or self._final_counts(chain), chain)
+
+    def _theta(self, counts: Counts, chain: Chain) -> FloatArray:
         assert counts.doc is not None
-        return theta(counts.doc, counts.n_samples, self.corpus_, chain.prior)
+        joined = join_documents(counts.doc, self.n_paths, self.doc_topic_paths)
+        one = chain.prior._replace(alpha_row=chain.prior.alpha_row[: len(joined)])
+        return theta(joined, counts.n_samples, self.corpus_, one)
 
     def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
         self._by_word = by_word
@@ -93,7 +100,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _final_counts(self, chain: Chain, *, docs: bool = True, estimator: Estimator | None = None) -> Counts:
         return topic_counts(
-            self.corpus_,
+            repeated(self.corpus_, self.n_paths),
             chain.state,
             chain.prior,
             estimator or self.estimator,
@@ -147,7 +154,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._chains
 
     def _load_chain(self, index: int) -> Chain:
-        return storage.load_chain(self._stored_in(), index, self.corpus_, get_kernel(self.sampler))
+        sampled = repeated(self.corpus_, self.n_paths)
+        return storage.load_chain(self._stored_in(), index, sampled, get_kernel(self.sampler))
 
     @property
     def trace_(self) -> Trace:
@@ -167,10 +175,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
         chain = self.chains_[self.best_chain_]
         counts = self._final_counts(chain, estimator=estimator)
-        assert counts.doc is not None
         assert counts.word is not None
         by_word = pseudo_counts(counts.word, 1, chain.prior)
-        return theta(counts.doc, 1, self.corpus_, chain.prior), (by_word / by_word.sum(axis=0)).T
+        return self._theta(counts, chain), (by_word / by_word.sum(axis=0)).T
 
     # -- new documents -------------------------------------------------------------------------------------------
 

@@ -16,13 +16,15 @@ from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kernel_names, make_prior
 from topicloom.inference.parallel import resolve_jobs
+from topicloom.inference.paths import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.inference.variational_run import ALL_MODES
 from topicloom.models import _inputs
 from topicloom.models.variational import VariationalMethods, is_variational
 from topicloom.progress import announce, progress
 
 _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("max_iter", "lag", "n_chains", "n_shards", "n_mh", "trace_every", "checkpoint_every"), 1),
+    **dict.fromkeys(("max_iter", "lag", "n_chains", "n_paths", "n_shards", "n_mh"), 1),
+    **dict.fromkeys(("trace_every", "checkpoint_every"), 1),
     **dict.fromkeys(("predict_lag", "predict_samples", "predict_chains"), 1),
     "predict_burn_in": 0,
 }
@@ -56,6 +58,9 @@ class LDA(VariationalMethods):
         ``burn_in``, ``burn_in + lag``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
     n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
+    n_paths : paths of a chain: assignments of topics to all tokens that share their topic-word counts, so that φ has a
+        posterior proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
+    doc_topic_paths : θ of training documents from the "mean" over paths, or from the "first".
     n_shards : parts into which documents and words are cut so that threads can share a sweep. One part is the exact
         sampler, on one thread; more are an approximation in the topic totals alone, and let ``n_jobs`` threads work.
     n_mh : steps a token of the sampler "mh".
@@ -93,6 +98,8 @@ class LDA(VariationalMethods):
         burn_in: int | None = None,
         lag: int = 10,
         n_chains: int = 1,
+        n_paths: int = 1,
+        doc_topic_paths: DocTopicPaths = "mean",
         n_shards: int = 1,
         n_mh: int = 2,
         tol: float = 1e-3,
@@ -126,6 +133,8 @@ class LDA(VariationalMethods):
         self.burn_in = burn_in
         self.lag = lag
         self.n_chains = n_chains
+        self.n_paths = n_paths
+        self.doc_topic_paths = doc_topic_paths
         self.n_shards = n_shards
         self.n_mh = n_mh
         self.tol = tol
@@ -158,7 +167,7 @@ class LDA(VariationalMethods):
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
-        prior = self._prior(corpus)
+        prior = repeated_prior(self._prior(corpus), self.n_paths)
         checkpoint = None
         if self.checkpoint_dir is not None:
             checkpoint = storage.start_run(
@@ -167,8 +176,13 @@ class LDA(VariationalMethods):
         kernel = self._kernel()
         if self.verbose > 0:
             averaged = self.burn_in is not None
-            announce(str(memory.estimate(corpus, self.n_components, self.sampler, self.n_chains, averaged=averaged)))
-        chains = [start_chain(kernel, corpus, prior, seed, index) for index in range(self.n_chains)]
+            plan_of_memory = memory.estimate(
+                corpus, self.n_components, self.sampler, self.n_chains,
+                n_mh=self.n_mh, averaged=averaged, n_paths=self.n_paths,
+            )  # fmt: skip
+            announce(str(plan_of_memory))
+        sampled = repeated(corpus, self.n_paths)
+        chains = [start_chain(kernel, sampled, prior, seed, index) for index in range(self.n_chains)]
         self._run(kernel, corpus, chains, plan, callbacks, checkpoint)
         return self
 
@@ -178,6 +192,7 @@ class LDA(VariationalMethods):
         _inputs.check_choice("inference", self.inference, ("gibbs", *ALL_MODES))
         _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
+        _inputs.check_choice("doc_topic_paths", self.doc_topic_paths, DOC_TOPIC_PATHS)
         for name, least in _WHOLE_NUMBERS.items():
             _inputs.check_whole(name, getattr(self, name), least)
         if self.burn_in is not None and _inputs.check_whole("burn_in", self.burn_in, 1) > self.max_iter:
@@ -206,6 +221,7 @@ class LDA(VariationalMethods):
             trace_every=self.trace_every,
             checkpoint_every=self.checkpoint_every,
             schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self.n_mh),
+            n_paths=self.n_paths,
         )
 
     def _prior(self, corpus: Corpus) -> Prior:
@@ -229,11 +245,12 @@ class LDA(VariationalMethods):
     ) -> None:
         # Threads go to whole chains, or to the shards of one chain after the other.
         n_jobs = resolve_jobs(self.n_jobs) if self.n_shards == 1 else 1
+        sampled = repeated(corpus, self.n_paths)
         started = time.perf_counter()
         with progress(self.verbose > 0, corpus, chains, plan) as watch:
             interrupted = run_chains(
                 kernel,
-                corpus,
+                sampled,
                 chains,
                 plan,
                 n_jobs=n_jobs,
@@ -241,7 +258,8 @@ class LDA(VariationalMethods):
                 checkpoint=checkpoint,
             )
         self.fit_seconds_ = time.perf_counter() - started
-        log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior) for chain in chains])
+        log_joints = np.array([kernel.log_joint(sampled, chain.state, chain.prior) for chain in chains])
+        log_joints /= self.n_paths
         self._publish(corpus, chains, log_joints, plan.seed, interrupted)
         if self.checkpoint_dir is not None and not interrupted:
             self._write(Path(self.checkpoint_dir))
@@ -261,10 +279,11 @@ class LDA(VariationalMethods):
         plan = model._plan(manifest["seed"])
         corpus = storage.read_corpus(folder, manifest)
         kernel = model._kernel()
+        sampled = repeated(corpus, model.n_paths)
         chains = [
-            storage.load_chain(folder, index, corpus, kernel)
+            storage.load_chain(folder, index, sampled, kernel)
             if storage.chain_path(folder, index).exists()
-            else start_chain(kernel, corpus, model._prior(corpus), plan.seed, index)
+            else start_chain(kernel, sampled, repeated_prior(model._prior(corpus), model.n_paths), plan.seed, index)
             for index in range(model.n_chains)
         ]
         done = max(chain.sweep for chain in chains)

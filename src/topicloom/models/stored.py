@@ -95,7 +95,9 @@ class StoredModel(TopicModel):
         model._set_arrays(arrays["by_word"], arrays["alpha"], arrays["beta"])
         model.log_joint_, model.empty_docs_ = arrays["log_joint"], arrays["empty_docs"]
         model.traces_ = tuple(
-            model._trace_from({name: arrays[f"trace_{index}_{name}"] for name in model._trace_names()})
+            model._trace_from(
+                {name: arrays[key] for name in model._trace_names() if (key := f"trace_{index}_{name}") in arrays}
+            )
             for index in range(info["n_chains"])
         )
         model.vocabulary_ = tuple(from_bytes(arrays["vocabulary"]))

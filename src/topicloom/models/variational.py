@@ -68,6 +68,11 @@ class VariationalMethods(StoredModel):
     def _variational_plan(self, seed: int, total_docs: float) -> VariationalPlan:
         """Check every parameter; what is left to check depends on the data."""
         plan = self._plan(seed)
+        if self.n_paths != 1:
+            raise InputError(
+                f'n_paths={self.n_paths} is for sampling; inference="{self.inference}" has no paths. Use '
+                'inference="gibbs", or leave n_paths=1.'
+            )
         for name in _EXTRA_WHOLE:
             _inputs.check_whole(name, getattr(self, name), 1)
         for name, least, most in (

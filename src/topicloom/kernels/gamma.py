@@ -1,0 +1,49 @@
+"""Normal and gamma variates from a stream.
+
+Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
+edit.
+"""
+
+from math import log, sqrt
+
+from topicloom._types import UInt64Array
+from topicloom.kernels._jit import kernel
+from topicloom.kernels.rng import uniform
+
+
+@kernel
+def normal(stream: UInt64Array) -> float:
+    """A standard normal variate, by the polar method; its twin is thrown away, so that a stream has no memory."""
+    while True:
+        x = 2.0 * uniform(stream) - 1.0
+        y = 2.0 * uniform(stream) - 1.0
+        s = x * x + y * y
+        if 0.0 < s < 1.0:
+            return x * sqrt(-2.0 * log(s) / s)
+
+
+@kernel
+def gamma(stream: UInt64Array, shape: float) -> float:
+    """A gamma variate with scale 1, for a shape of at least 1 (Marsaglia and Tsang 2000)."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / sqrt(9.0 * d)
+    while True:
+        x = normal(stream)
+        t = 1.0 + c * x
+        if t <= 0.0:
+            continue
+        t = t * t * t
+        u = 1.0 - uniform(stream)  # never 0
+        if u < 1.0 - 0.0331 * x * x * x * x or log(u) < 0.5 * x * x + d * (1.0 - t + log(t)):
+            return d * t
+
+
+@kernel
+def log_gamma(stream: UInt64Array, shape: float) -> float:
+    """The logarithm of a gamma variate of any positive shape, which a small shape would drive below any number.
+
+    A variate of shape a is one of shape a + 1 times U^(1/a).
+    """
+    if shape >= 1.0:
+        return log(gamma(stream, shape))
+    return log(gamma(stream, shape + 1.0)) + log(1.0 - uniform(stream)) / shape
