@@ -1,9 +1,11 @@
 """Models: thin scikit-learn estimators over kernels, chains and estimates."""
 
 from topicloom.errors import StorageError
+from topicloom.models.dependency import DependencyLDA
+from topicloom.models.labeled import LabeledLDA, PriorLDA
 from topicloom.models.lda import LDA
 
-__all__ = ["LDA"]
+__all__ = ["LDA", "DependencyLDA", "LabeledLDA", "PriorLDA"]
 
 
 def model_class(kind: str) -> type[LDA]:
