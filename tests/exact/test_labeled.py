@@ -1,4 +1,4 @@
-"""The sampler restricted to documents' labels: against the joint, by enumeration, and against LDA where all are allowed."""
+"""The sampler restricted to documents' labels: against the joint, by enumeration, and LDA where all are allowed."""
 
 import numpy as np
 import pytest

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from mutants.test_mutants import REJECT, mutate
 
 import oracle
+from mutants.test_mutants import REJECT, mutate
 from topicloom.inference.labeled import LabelSets
 from topicloom.inference.state import rebuild_counts
 from topicloom.kernels.rng import path_key, stream

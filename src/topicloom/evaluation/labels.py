@@ -34,8 +34,8 @@ def label_set_scores(true: Any, predicted: Any) -> dict[str, float]:
 def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
     """How well labels are ranked for each document.
 
-    ``one_error``: share of documents whose best-ranked label is not theirs; ``coverage``: labels to go through until all
-    true ones are found; ``ranking_loss``: share of wrongly ordered pairs of a true and another label;
+    ``one_error``: share of documents whose best-ranked label is not theirs; ``coverage``: labels to go through until
+    all true ones are found; ``ranking_loss``: share of wrongly ordered pairs of a true and another label;
     ``average_precision``. Documents without a true label are left out of ``one_error``.
     """
     truth, scores = _indicator("true", true), np.asarray(scores, np.float64)
@@ -54,8 +54,8 @@ def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
 def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> dict[str, float]:
     """How far probabilities of labels are from what happens.
 
-    ``calibration_error``: |mean probability − share of true labels| over ``n_bins`` groups of (document, label) pairs of
-    equal size by probability, weighted by size; ``brier``: mean squared error; ``mean_probability`` and ``base_rate``:
+    ``calibration_error``: |mean probability − share of true labels| over ``n_bins`` groups of (document, label) pairs,
+    equal in size, by probability; ``brier``: mean squared error; ``mean_probability`` and ``base_rate``:
     the two that should be alike.
     """
     truth, p = _indicator("true", true).ravel(), np.asarray(probability, np.float64)

@@ -24,7 +24,7 @@ def best_labels(scores: FloatArray, sizes: Int64Array) -> BoolArray:
 
 
 def proportional(scores: FloatArray, share: FloatArray) -> BoolArray:
-    """Each label for that share of the documents which it fits best (at least one document of a label that is known)."""
+    """Each label for that share of the documents which it fits best, at least one if it is known."""
     n_docs = len(scores)
     sizes = np.where(share > 0, np.clip(np.rint(share * n_docs), 1, n_docs), 0).astype(np.int64)
     return np.ascontiguousarray(best_labels(np.ascontiguousarray(scores.T), sizes).T)

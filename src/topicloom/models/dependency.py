@@ -1,4 +1,4 @@
-"""Dependency-LDA: labels that go together, learned by an LDA over label sets (Rubin, Chambers, Smyth, Steyvers 2012)."""
+"""Dependency-LDA: labels that go together, learned by an LDA over label sets (Rubin et al. 2012)."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ class DependencyLDA(PriorLDA):
 
     An unsupervised LDA with ``n_label_topics`` topics T is trained on the label sets, a document's labels being its
     "words". For a new document, labels are first found as by ``PriorLDA``; their expected counts, scaled to as many as
-    the document is likely to have labels, are folded into that LDA; then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk +
-    ``smoothing``/K in place of eq. 59, and the labels are found again. This is done ``n_rounds`` times.
+    the document is likely to have labels, are folded into that LDA; then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk
+    + ``smoothing``/K in place of eq. 59, and the labels are found again. This is done ``n_rounds`` times.
 
     ``label_topics_`` [T, K] are the label topics φ'. All else is as of ``PriorLDA`` and ``LabeledLDA``.
     """

@@ -123,7 +123,7 @@ class LabeledLDA(LabelClassifier):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn each label's words. Each callback is given the chain after every sweep; a true answer stops it there."""
+        """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
