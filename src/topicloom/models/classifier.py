@@ -54,7 +54,7 @@ class LabelClassifier(StoredModel):
     # -- what was learned ----------------------------------------------------------------------------------------
 
     def _mean_word_counts(self, estimator: Estimator | None = None) -> FloatArray:
-        """Expected counts plus β by word [V, K], the mean over samples and chains, or of last states by an estimator."""
+        """Expected counts plus β by word [V, K], the mean over samples and chains; by an estimator, of last states."""
         total, n = np.zeros((len(self.vocabulary_), len(self.classes_))), 0
         for chain in self.chains_:
             counts = (chain.kept if estimator is None else None) or self._final_counts(

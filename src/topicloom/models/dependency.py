@@ -34,7 +34,7 @@ class DependencyLDA(PriorLDA):
 
     @_inputs.with_parameters_of(PriorLDA)
     def __init__(
-        self, *, n_label_topics: int | None = None, n_rounds: int = 1, label_sweeps: int = 200, **others: Any
+        self, *, n_label_topics: int | None = None, n_rounds: int = 2, label_sweeps: int = 200, **others: Any
     ) -> None:
         super().__init__(**others)
         self.n_label_topics = n_label_topics
