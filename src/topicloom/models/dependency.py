@@ -14,7 +14,8 @@ from topicloom.models import _inputs
 from topicloom.models.labeled import PriorLDA
 from topicloom.models.lda import LDA
 
-_TOL, _ROUNDS = 1e-4, 100
+_TOL, _ROUNDS = 1e-3, 50  # of documents' labels in the label topics
+_LEAST = 1e-2  # of a label; with less it does not count toward the label topics
 
 
 class DependencyLDA(PriorLDA):
@@ -74,7 +75,7 @@ class DependencyLDA(PriorLDA):
         total = counts.sum(axis=1, keepdims=True)
         share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
         weights = share * sizes[:, None]
-        docs, labels = np.nonzero(weights > 1e-3)
+        docs, labels = np.nonzero(weights > _LEAST)
         ptr = np.concatenate(([0], np.cumsum(np.bincount(docs, minlength=corpus.n_docs))))
         names = tuple(f"label{k}" for k in range(len(self.classes_)))
         as_words = Corpus(words=labels, doc_ptr=ptr, vocabulary=names, weights=weights[docs, labels])
