@@ -35,7 +35,7 @@ from topicloom.models._labels import indicator
 SECTIONS = ("tables", "stop-words", "scale", "dependency", "rules")
 STOP_WORDS = frozenset(
     """a an and are as at be but by for if in into is it no not of on or such that the their then there these they this
-    to was will with""".split()
+    to was will with""".split()  # noqa: SIM905 (a list of words is easier to read so)
 )
 _SHOWN = ("micro_f1", "macro_f1", "example_f1", "one_error", "ranking_loss", "average_precision")
 

@@ -96,7 +96,7 @@ def test_every_pair_of_estimators(estimator: str, predict_estimator: str, parts:
 def test_all_forms_of_labels_mean_the_same(corpus: Corpus) -> None:
     X = corpus.to_matrix()
     assert corpus.labels is not None
-    expected = quick(holdout=0.0).fit(corpus)
+    expected = quick(holdout=0.0).fit(from_matrix(X, labels=corpus.labels))
     names = expected.classes_.tolist()
     Y = truth_of(corpus, names)
     import pandas as pd
