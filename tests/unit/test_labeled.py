@@ -219,6 +219,7 @@ def test_odd_rows_and_columns(kind: type, inference: str) -> None:
     scores = model.decision_function(X)
     assert scores[:, [2, 5]].max() == 0
     np.testing.assert_allclose(scores.sum(axis=1), 1)
+    assert 1 < model.perplexity(X) < 40
     nothing = np.zeros((1, 40), int)
     if kind is not DependencyLDA:  # whose α of a document without words is the label topics' mean
         np.testing.assert_allclose(model.decision_function(nothing)[0], prior)

@@ -12,6 +12,7 @@ from topicloom import storage
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Estimator, pseudo_counts, with_prior
+from topicloom.evaluation.predictive import completion_perplexity
 from topicloom.inference import variational
 from topicloom.inference.chain import Chain
 from topicloom.inference.foldin import fold_in
@@ -202,6 +203,16 @@ class LabelClassifier(StoredModel):
         if unknown == 0:
             return float(f1_score(truth, answer, average="micro", zero_division=0))
         return float(2 * (truth & answer).sum() / (truth.sum() + answer.sum() + unknown))
+
+    def perplexity(self, X: Any) -> float:
+        """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
+        check_is_fitted(self, "seed_")
+        seen = self.label_counts_ > 0
+        return completion_perplexity(
+            self.topic_word_[seen], self.alpha_[seen], self._new_corpus(X), estimator=self.predict_estimator,
+            burn_in=self.predict_burn_in, lag=self.predict_lag, n_samples=self.predict_samples,
+            n_chains=self.predict_chains, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs),
+        )  # fmt: skip
 
     # -- input and files -----------------------------------------------------------------------------------------
 
