@@ -53,10 +53,10 @@ def refused(*arguments: object) -> str:
 def test_predict_and_evaluate(files: Path) -> None:
     done = run("predict", files / "model", files / "test.csv", "--id-column", "name", "--out", files / "labels.csv")
     assert done.exit_code == 0, done.output
-    rows = list(csv.DictReader((files / "labels.csv").open()))
+    rows = list(csv.DictReader((files / "labels.csv").read_text().splitlines()))
     assert [row["id"] for row in rows] == [f"test-{d}" for d in range(15)]
     model = topicloom.load(files / "model")
-    texts = [row["text"] for row in csv.DictReader((files / "test.csv").open())]
+    texts = [row["text"] for row in csv.DictReader((files / "test.csv").read_text().splitlines())]
     assert [tuple(row["labels"].split()) for row in rows] == model.predict_labels(texts)
     done = run("evaluate", files / "model", files / "test.csv", "--label-column", "tags", "--json")
     scores = json.loads(done.stdout)["scores"]
