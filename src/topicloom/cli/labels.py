@@ -51,12 +51,13 @@ class Labeling:
         if self.label_topics is not None and self.model != "dependency":
             raise InputError("--label-topics is for --model dependency; leave it out.")
         own = {} if self.model != "dependency" else {"n_label_topics": self.label_topics}
-        kind: type[LabeledLDA] = getattr(models, _MODELS[self.model])
-        return kind(
+        kind: Any = getattr(models, _MODELS[self.model])
+        model: LabeledLDA = kind(
             max_iter=self.sweeps, burn_in=self.burn_in, lag=self.lag, n_chains=self.chains, random_state=self.seed,
             inference=self.inference, topic_word_prior=self.beta, ranking=self.ranking, label_rule=self.label_rule,
             n_labels=self.n_labels, holdout=self.holdout, checkpoint_every=self.checkpoint_every, **own, **others,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
+        return model
 
 
 def fit_labels(

@@ -45,7 +45,7 @@ def compile_all() -> list[str]:
         PriorLDA(
             inference=inference, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, lag=1,
             predict_burn_in=1, predict_samples=1, random_state=0,
-        ).fit(labeled)  # type: ignore[arg-type]  # fmt: skip
+        ).fit(labeled)  # fmt: skip
     evaluation.left_to_right(model.topic_word_, model.alpha_, corpus, n_particles=2)
     for measure in ("c_npmi", "u_mass", "c_v"):
         evaluation.coherence(model.topic_word_, corpus, measure, n_words=3)

@@ -25,10 +25,7 @@ def label_set_scores(true: Any, predicted: Any) -> dict[str, float]:
     answer = _indicator("predicted", predicted)
     _check_shapes(truth, answer)
     kinds = {"micro_f1": "micro", "macro_f1": "macro", "example_f1": "samples"}
-    return {
-        name: float(f1_score(truth, answer, average=average, zero_division=0))  # type: ignore[arg-type]
-        for name, average in kinds.items()
-    }
+    return {name: float(f1_score(truth, answer, average=average, zero_division=0)) for name, average in kinds.items()}
 
 
 def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
@@ -72,7 +69,8 @@ def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> d
 
 
 def _indicator(name: str, values: Any) -> BoolArray:
-    dense = values.toarray() if sp.issparse(values) else np.asarray(values)
+    is_sparse: bool = sp.issparse(values)  # named, because narrowing here would hide the attributes from mypy
+    dense = values.toarray() if is_sparse else np.asarray(values)
     if dense.ndim != 2 or not np.all((dense == 0) | (dense == 1)):
         raise InputError(f"{name} must be a documents × labels matrix of 0 and 1.")
     return dense.astype(bool)

@@ -95,7 +95,7 @@ def cvb0(sets: LabelSets, corpus: Corpus, prior: Prior) -> Kernel:
     """CVB0 over the documents' labels, with this prior; ``log_joint`` is the log-likelihood of the training words."""
     _check(prior)
     pairs = corpus.pairs
-    ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(cast(FloatArray, pairs.count))
+    ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(pairs.count)
     label_ptr, label = as_input(sets.ptr), as_input(sets.label)
     gamma_ptr = as_input(np.concatenate(([0], np.cumsum(np.diff(pairs.ptr) * sets.sizes))))
     of_label = np.repeat(np.arange(sets.n_docs), sets.sizes)

@@ -47,7 +47,7 @@ class SoftLabeledState(NamedTuple):
     z: AnyArray  # γ of all distinct (document, word) pairs over their document's labels, one after the other
     doc: FloatArray  # α + E[n_dk], aligned with ``labels``
     word: FloatArray  # [V, K] β + E[n_vk]
-    topic: FloatArray  # [K] Σ_v β + E[n_k]
+    topic: AnyArray  # [K] Σ_v β + E[n_k]
     label_ptr: Int64Array
     labels: Int32Array
 

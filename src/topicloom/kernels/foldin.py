@@ -120,7 +120,7 @@ def _draw_split(
     if u < own:
         for j in range(n):
             if u < part[j]:
-                return active[j]
+                return int(active[j])
             u -= part[j]
         u = 0.0  # only by rounding
     else:
@@ -130,7 +130,7 @@ def _draw_split(
         k = last
         while k > 0 and sums[k] == sums[k - 1]:
             k -= 1
-    return k
+    return int(k)
 
 
 @kernel

@@ -51,7 +51,8 @@ class MetaLabeler(NamedTuple):
 
     def sizes(self, counts: Any, most: int) -> Int64Array:
         predicted = features(counts) @ self.coef + self.intercept
-        return np.clip(np.rint(predicted), 1, max(most, 1)).astype(np.int64)
+        sizes: Int64Array = np.clip(np.rint(predicted), 1, max(most, 1)).astype(np.int64)
+        return sizes
 
 
 def features(counts: Any) -> Any:

@@ -108,7 +108,8 @@ def _has_names(Y: Any) -> bool:
 
 def _indicator(Y: Any) -> tuple[AnyArray, BoolArray]:
     names = np.array(list(Y.columns)) if _has_names(Y) else None
-    dense = Y.toarray() if sp.issparse(Y) else np.asarray(Y.to_numpy() if _has_names(Y) else Y)
+    is_sparse: bool = sp.issparse(Y)  # named, because narrowing here would hide the attributes from mypy
+    dense = Y.toarray() if is_sparse else np.asarray(Y.to_numpy() if _has_names(Y) else Y)
     if dense.ndim != 2 or dense.shape[1] == 0:
         raise InputError(f"Y has shape {dense.shape}; {_EXPECTED}.")
     good = dense.dtype.kind in "buif" and np.isin(dense, (0, 1))

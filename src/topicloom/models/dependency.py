@@ -78,7 +78,7 @@ class DependencyLDA(PriorLDA):
         docs, labels = np.nonzero(weights > _LEAST)
         ptr = np.concatenate(([0], np.cumsum(np.bincount(docs, minlength=corpus.n_docs))))
         names = tuple(f"label{k}" for k in range(len(self.classes_)))
-        as_words = Corpus(words=labels, doc_ptr=ptr, vocabulary=names, weights=weights[docs, labels])
+        as_words = Corpus(words=labels.astype(np.int32), doc_ptr=ptr, vocabulary=names, weights=weights[docs, labels])
         found = variational.fold_in(
             as_words, "cvb0", self._label_by_word, self._label_alpha, tol=_TOL, max_rounds=_ROUNDS,
             n_jobs=resolve_jobs(self.n_jobs),
