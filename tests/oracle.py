@@ -198,3 +198,74 @@ def random_case(seed: int, n_docs: int, n_words: int, n_topics: int) -> tuple[Ca
         alpha_row=rng.integers(0, 2, n_docs),
     )
     return Case(corpus, prior), rng.integers(0, n_topics, corpus.n_tokens)
+
+
+# -- documents' labels -------------------------------------------------------------------------------------------
+
+
+def label_lists(sets) -> list[list[int]]:
+    return [sets.label[sets.ptr[d] : sets.ptr[d + 1]].tolist() for d in range(len(sets.ptr) - 1)]
+
+
+def labeled_log_joint(corpus: Corpus, z: np.ndarray, prior: Prior, sets: list[list[int]]) -> float:
+    """log p(w, z | α, β, labels): θ_d a Dirichlet over the document's labels; −∞ if a token has another one."""
+    word_topic = np.zeros((corpus.n_words, prior.n_topics))
+    total = 0.0
+    for d, own in enumerate(sets):
+        doc = np.zeros(prior.n_topics)
+        for i in range(corpus.doc_ptr[d], corpus.doc_ptr[d + 1]):
+            if z[i] not in own:
+                return -np.inf
+            doc[z[i]] += 1
+            word_topic[corpus.words[i], z[i]] += 1
+        if doc.sum():
+            total += _dirichlet_multinomial(doc[own], prior.alpha[prior.alpha_row[d]][own])
+    for k in range(prior.n_topics):
+        total += _dirichlet_multinomial(word_topic[:, k], prior.beta)
+    return total
+
+
+def labeled_conditional(corpus: Corpus, z: np.ndarray, prior: Prior, sets: list[list[int]], token: int) -> np.ndarray:
+    """p(z_token = k | everything else), 0 for labels that the document lacks."""
+    logs = np.empty(prior.n_topics)
+    for k in range(prior.n_topics):
+        other = z.copy()
+        other[token] = k
+        logs[k] = labeled_log_joint(corpus, other, prior, sets)
+    p = np.exp(logs - logs.max())
+    return p / p.sum()
+
+
+def labeled_cases() -> dict[str, tuple[Case, list[list[int]]]]:
+    """Overlapping labels, a single label, an empty document, repeated words, asymmetric priors by document."""
+    docs = tiny_corpus([[0, 0, 1], [], [1, 2, 0]], 3)
+    alpha = np.array([[0.3, 0.9, 0.5], [1.4, 0.2, 0.7]])
+    beta = np.array([0.2, 0.5, 0.4])
+    prior = make_prior(alpha, beta, 3, alpha_row=np.array([0, 1, 1]))
+    long = tiny_corpus([[0, 0, 0, 0], [0, 1], [1]], 2)
+    four = make_prior(np.array([0.2, 0.5, 0.8, 0.4]), np.array([0.1, 0.6]), 3)
+    return {
+        "three labels": (Case(docs, prior), [[0, 2], [1], [1, 2]]),
+        "all and one": (Case(docs, prior), [[0, 1, 2], [0], [1]]),
+        "none shared": (Case(long, four), [[0, 3], [1, 2], [2]]),
+    }
+
+
+def labeled_invariance(
+    case: Case, sets: list[list[int]], sweep: Callable[[np.ndarray, int], np.ndarray], n: int, seed: int
+) -> float:
+    """As ``invariance``, over the states that the labels allow; one that they do not allow is a failure for certain."""
+    own = [sets[d] for d in case.corpus.token_docs]
+    states = np.array(list(itertools.product(*own)))
+    number = {tuple(z): i for i, z in enumerate(states.tolist())}
+    logs = np.array([labeled_log_joint(case.corpus, z, case.prior, sets) for z in states])
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    starts = np.random.default_rng(seed).choice(len(states), size=n, p=p)
+    observed = np.zeros(len(states))
+    for replicate, start in enumerate(starts):
+        z = tuple(int(k) for k in sweep(states[start], replicate))
+        if z not in number:
+            return 0.0
+        observed[number[z]] += 1
+    return chi_square(observed, p)

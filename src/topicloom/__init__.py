@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from topicloom.corpus import read as read
     from topicloom.models import HMM as HMM
     from topicloom.models import LDA as LDA
+    from topicloom.models import DependencyLDA as DependencyLDA
+    from topicloom.models import LabeledLDA as LabeledLDA
+    from topicloom.models import PriorLDA as PriorLDA
     from topicloom.storage import load as load
     from topicloom.storage import resume as resume
 
@@ -29,7 +32,10 @@ _HOME = {
     "from_texts": "topicloom.corpus",
     "read": "topicloom.corpus",
     "HMM": "topicloom.models",
+    "DependencyLDA": "topicloom.models",
     "LDA": "topicloom.models",
+    "LabeledLDA": "topicloom.models",
+    "PriorLDA": "topicloom.models",
     "load": "topicloom.storage",
     "resume": "topicloom.storage",
 }

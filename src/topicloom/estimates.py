@@ -15,7 +15,15 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
-from topicloom.inference.state import AnyState, State, as_dense, rebuild_counts
+from topicloom.inference.state import (
+    AnyState,
+    LabeledState,
+    SoftLabeledState,
+    State,
+    as_dense,
+    rebuild_counts,
+)
+from topicloom.kernels import labeled
 from topicloom.kernels.counts import document_counts
 from topicloom.kernels.soft_counts import add_soft_counts
 
@@ -28,7 +36,7 @@ _NONE = np.zeros((0, 0))
 class Counts:
     """Topic counts of documents and of words, hard or soft, summed over ``n_samples`` samples."""
 
-    doc: FloatArray | None  # [D, K]
+    doc: FloatArray | None  # [D, K]; of a sampler over documents' labels, one entry for each label of each document
     word: FloatArray | None  # [V, K]
     n_samples: int = 1
 
@@ -55,6 +63,8 @@ def topic_counts(
     """
     if estimator not in ESTIMATORS:
         raise InputError(f"estimator={estimator!r} is not known; choose 'cgs_p' or 'standard'.")
+    if isinstance(state, LabeledState | SoftLabeledState):
+        return _label_counts(corpus, state, prior, estimator, docs, words)
     shape = (corpus.n_docs, prior.n_topics)
     if estimator == "standard":
         doc = np.empty(shape) if docs else None
@@ -82,6 +92,32 @@ def topic_counts(
         by_word = cut(corpus.word_counts, n_jobs) if words else []
         tasks = [((lo, hi, 0, corpus.n_words), doc, None) for lo, hi in by_doc]
         run_parallel(run, [*tasks, *(((0, corpus.n_docs, lo, hi), None, word) for lo, hi in by_word)], n_jobs)
+    return Counts(doc, word)
+
+
+def _label_counts(
+    corpus: Corpus,
+    state: LabeledState | SoftLabeledState,
+    prior: Prior,
+    estimator: Estimator,
+    docs: bool,
+    words: bool,
+) -> Counts:
+    """The same where tokens have labels of their documents alone: documents' counts are aligned with ``labels``."""
+    if isinstance(state, SoftLabeledState):  # its counts are expected ones, whatever the estimator
+        of_label = np.repeat(np.arange(corpus.n_docs), np.diff(state.label_ptr))
+        doc = state.doc - prior.alpha[prior.alpha_row[of_label], state.labels] if docs else None
+        return Counts(doc, state.word - prior.beta[:, None] if words else None)
+    doc = np.zeros(len(state.labels)) if docs else None
+    if estimator == "standard":
+        if doc is not None:
+            labeled.document_counts(corpus.doc_ptr, state.z, state.label_ptr, state.labels, prior.n_topics, doc)
+        return Counts(doc, state.word_topic.astype(np.float64) if words else None)
+    word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
+    labeled.add_soft_counts(
+        corpus.words, corpus.doc_ptr, *state, prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum,
+        np.zeros(0) if doc is None else doc, _NONE if word is None else word,
+    )  # fmt: skip
     return Counts(doc, word)
 
 

@@ -56,16 +56,16 @@ def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chai
     """Read a checkpoint; counts are rebuilt from z."""
     path = chain_path(folder, index)
     mapped = is_mapped(corpus)
-    arrays, info, _ = read_arrays(path, mapped=("z",) if mapped else ())
+    arrays, info, _ = read_arrays(path, mapped=("z",) if mapped and kernel.n_latent is None else ())
     prior = Prior(**{name: arrays[name] for name in Prior._fields})
-    if len(arrays["z"]) != corpus.n_tokens or len(prior.beta) != corpus.n_words:
-        raise StorageError(
-            f"{path} belongs to another corpus: it has {len(arrays['z'])} tokens, this one {corpus.n_tokens}."
-        )
+    expected = corpus.n_tokens if kernel.n_latent is None else kernel.n_latent
+    if len(arrays["z"]) != expected or len(prior.beta) != corpus.n_words:
+        what = "tokens" if kernel.n_latent is None else "entries"
+        raise StorageError(f"{path} belongs to another corpus: it has {len(arrays['z'])} {what}, this one {expected}.")
     trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace()) if f"trace_{name}" in arrays})
     kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"]) if info["kept"] else None
     z = arrays["z"]
-    if mapped:  # the checkpoint stays as it is
+    if mapped and kernel.n_latent is None:  # the checkpoint stays as it is
         z = new_assignments(corpus, prior.n_topics)
         z[:] = arrays["z"]
     state = kernel.restore(corpus, z, prior.n_topics)

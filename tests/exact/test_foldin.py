@@ -119,3 +119,59 @@ def test_bad_input_is_named() -> None:
         fold_in(corpus, PHI * np.array([[1], [1], [0]]), ALPHA)
     with pytest.raises(InputError, match=r"lag=0 must be at least 1"):
         fold_in(corpus, PHI, ALPHA, lag=0)
+
+
+# -- documents that are short beside the number of topics ---------------------------------------------------------
+
+MANY = 8
+WIDE_ALPHA = np.array([0.3, 0.8, 0.5, 0.1, 0.6, 0.2, 0.9, 0.0])  # the last is never drawn
+WIDE_PHI = np.random.default_rng(5).dirichlet([0.6] * 3, MANY).T.copy()
+
+
+def wide_posterior(doc: list[int]) -> dict[tuple[int, ...], float]:
+    """As ``exact_posterior``, over the topics that can be drawn."""
+    return exact_posterior(doc, WIDE_PHI[:, :-1], WIDE_ALPHA[:-1])
+
+
+@pytest.mark.parametrize("doc", [[0, 0, 2], [1], [2, 2, 2, 0]])
+def test_short_documents_have_the_posterior_mean(doc: list[int]) -> None:
+    chains = 40_000
+    out = fold_in(oracle.tiny_corpus([doc], 3), WIDE_PHI, WIDE_ALPHA, burn_in=30, n_chains=chains, seed=3)
+    mean, variance = mean_and_variance(wide_posterior(doc), MANY - 1)
+    for counts in (out.hard[0], out.soft[0]):
+        assert counts[-1] == 0
+        assert np.all(np.abs(counts[:-1] - mean) < 5.5 * np.sqrt(variance / chains))
+        assert counts.sum() == pytest.approx(len(doc))
+
+
+def test_distribution_of_a_short_document_s_counts_is_the_posterior() -> None:
+    doc = [0, 2, 0]
+    cells: dict[tuple[int, ...], float] = {}
+    for z, p in wide_posterior(doc).items():
+        key = tuple(np.bincount(z, minlength=MANY))
+        cells[key] = cells.get(key, 0) + p
+    index = {key: i for i, key in enumerate(cells)}
+    observed = np.zeros(len(cells))
+    corpus = oracle.tiny_corpus([doc], 3)
+    for seed in range(6000):
+        counts = fold_in(corpus, WIDE_PHI, WIDE_ALPHA, burn_in=20, seed=seed, soft=False).hard[0]
+        observed[index[tuple(counts.astype(int))]] += 1
+    assert oracle.chi_square(observed, np.array(list(cells.values()))) > oracle.FALSE_ALARM
+
+
+def test_a_short_document_s_answer_follows_from_its_words_and_its_own_prior() -> None:
+    rng = np.random.default_rng(2)
+    docs = [rng.integers(0, 30, n).tolist() for n in (3, 0, 12, 40, 7, 12)]
+    corpus = oracle.tiny_corpus(docs, 30)
+    phi = rng.dirichlet([0.3] * 30, 40).T
+    alpha = rng.uniform(0.1, 1, (6, 40))
+    rows = np.arange(6, dtype=np.int32)
+    whole = fold_in(corpus, phi, alpha, alpha_row=rows, burn_in=5, n_samples=3)
+    for n_jobs in (2, 3):
+        again = fold_in(corpus, phi, alpha, alpha_row=rows, burn_in=5, n_samples=3, n_jobs=n_jobs)
+        np.testing.assert_array_equal(again.soft, whole.soft)
+    some = np.array([4, 2, 3])
+    part = fold_in(corpus.select(some), phi, alpha[some], alpha_row=rows[:3], burn_in=5, n_samples=3)
+    np.testing.assert_array_equal(part.soft, whole.soft[some])
+    np.testing.assert_array_equal(part.hard, whole.hard[some])
+    np.testing.assert_allclose(whole.soft.sum(axis=1), corpus.doc_lengths)

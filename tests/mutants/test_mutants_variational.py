@@ -153,7 +153,7 @@ def fold_error(fold_in: Callable[..., None]) -> float:
     alpha = np.array([0.3, 0.6])
     ptr, words, count = np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([2.0, 1.0, 3.0])
     out = np.zeros((1, 2))
-    fold_in(0, 1, ptr, words, count, phi, alpha, False, 1e-13, 2000, out)
+    fold_in(0, 1, ptr, words, count, phi, alpha[None], np.zeros(1, np.int32), False, 1e-13, 2000, out)
     # The fixed point has one γ a pair; find it from the counts by plain iteration.
     gamma = np.full((3, 2), 0.5)
     for _ in range(3000):

@@ -118,6 +118,10 @@ def test_every_option_of_lda_and_every_sampler_is_explained() -> None:
     assert {*inspect.signature(topicloom.LDA).parameters, *kernel_names()} <= in_code("lda.md")
 
 
+def test_every_option_of_labeled_models_is_explained() -> None:
+    assert {*inspect.signature(topicloom.DependencyLDA).parameters} <= in_code("multilabel.md")
+
+
 def test_every_public_name_is_in_the_index() -> None:
     assert {name for name in topicloom.__all__ if not name.startswith("_")} <= in_code("index.md")
 

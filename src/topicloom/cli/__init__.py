@@ -9,6 +9,7 @@ from topicloom.cli._run import as_command
 from topicloom.cli.demo import demo
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
+from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.results import evaluate, topics, transform
 from topicloom.cli.warmup import warmup
 
@@ -21,7 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, resume, transform, topics, evaluate, convert, info, warmup):
+commands = (demo, fit, fit_labels, resume, transform, predict, topics, evaluate, convert, info, warmup)
+for command in commands:
     app.command()(as_command(command))
 
 

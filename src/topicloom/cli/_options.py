@@ -11,7 +11,7 @@ from topicloom.errors import InputError
 
 if TYPE_CHECKING:
     from topicloom.corpus import Corpus
-    from topicloom.models import LDA
+    from topicloom.models.base import TopicModel
 
 _FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt or folder"
 
@@ -48,14 +48,14 @@ class Reading:
 
         return "token_pattern" in FORMATS[_format_of(path, self.format)].options
 
-    def read_new(self, path: Path, model: "LDA") -> "Corpus":
+    def read_new(self, path: Path, model: "TopicModel", **options: Any) -> "Corpus":
         """Documents for a model, in its vocabulary, texts cut as those that it was fitted on."""
         if not path.exists():
             raise InputError(f"there is no file {path}.")
         if not self.holds_texts(path):
-            return self.read(path).with_vocabulary(model.vocabulary_)
+            return self.read(path, **options).with_vocabulary(model.vocabulary_)
         how = model._text_options
-        return self.read(path, vocabulary=model.vocabulary_, **({} if how is None else how._asdict()))
+        return self.read(path, vocabulary=model.vocabulary_, **({} if how is None else how._asdict()), **options)
 
 
 @dataclass(frozen=True)

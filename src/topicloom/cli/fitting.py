@@ -12,6 +12,7 @@ from topicloom.errors import InputError
 
 if TYPE_CHECKING:
     from topicloom.models import LDA
+    from topicloom.models.base import TopicModel
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
 RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the run.", show_default=False)]
@@ -35,12 +36,8 @@ def fit(
     one; the finished model is the same, bit for bit.
     """
     from topicloom.models import LDA
-    from topicloom.storage import MANIFEST
 
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        is_run = (out / MANIFEST).exists()
-        go_on = f" To go on with the run in it: topicloom resume {quoted(out)}." if is_run else ""
-        raise InputError(f"{out} is not an empty directory; give another with --out.{go_on}")
+    check_out(out)
     model = LDA(**sampling.params(), checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     model._plan(sampling.seed)  # wrong parameters are told before a long reading
     corpus = reading.read(input, **cutting.options())
@@ -49,8 +46,18 @@ def fit(
     try:
         model.fit(corpus)
     except KeyboardInterrupt:
-        _tell_stopped(out, None)
+        tell_stopped(out, None)
     _finish(model, out, quiet, json)
+
+
+def check_out(out: Path) -> None:
+    """Whether a run can start in this directory."""
+    from topicloom.storage import MANIFEST
+
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        is_run = (out / MANIFEST).exists()
+        go_on = f" To go on with the run in it: topicloom resume {quoted(out)}." if is_run else ""
+        raise InputError(f"{out} is not an empty directory; give another with --out.{go_on}")
 
 
 def resume(
@@ -75,7 +82,7 @@ def resume(
         try:
             model = storage.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
         except KeyboardInterrupt:
-            _tell_stopped(directory, None)
+            tell_stopped(directory, None)
     _finish(model, directory, quiet, json)
 
 
@@ -86,10 +93,10 @@ def _finish(model: "LDA", out: Path, quiet: bool, json: bool) -> None:
         show_topics(model, 10)
         say(f"{model.n_iter_} sweeps, log joint/token {per_token(model):.4f}; the model is in {out}.")
     if model.interrupted_:
-        _tell_stopped(out, model.n_iter_)
+        tell_stopped(out, model.n_iter_)
 
 
-def _tell_stopped(out: Path, sweeps: int | None) -> None:
+def tell_stopped(out: Path, sweeps: int | None) -> None:
     from topicloom.storage import MANIFEST
 
     if not (out / MANIFEST).exists():
@@ -100,7 +107,7 @@ def _tell_stopped(out: Path, sweeps: int | None) -> None:
     raise typer.Exit(INTERRUPTED)
 
 
-def summary(model: "LDA", out: Path) -> dict[str, Any]:
+def summary(model: "TopicModel", out: Path) -> dict[str, Any]:
     """What there is to say about a fitted model."""
     return {
         "directory": str(out),
@@ -118,5 +125,5 @@ def summary(model: "LDA", out: Path) -> dict[str, Any]:
     }
 
 
-def per_token(model: "LDA") -> float:
+def per_token(model: "TopicModel") -> float:
     return float(model.log_joint_[model.best_chain_]) / max(model.corpus_.n_tokens, 1)

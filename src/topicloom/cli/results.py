@@ -63,12 +63,13 @@ def topics(
 
 
 def show_topics(model: "LDA", n_words: int) -> None:
-    shares = topic_shares(model)
+    shares, names = topic_shares(model), getattr(model, "classes_", None)  # topics may be labels
     rows = [
-        [str(k), f"{shares[k]:.1%}", " ".join(word for word, _ in best)]
+        [str(k if names is None else names[k]), f"{shares[k]:.1%}", " ".join(word for word, _ in best)]
         for k, best in enumerate(_best_words(model, n_words))
     ]
-    show_table(None, [("topic", True), ("share", True), ("words", False)], rows)
+    heading = ("topic", True) if names is None else ("label", False)
+    show_table(None, [heading, ("share", True), ("words", False)], rows)
 
 
 def topic_shares(model: "LDA") -> "FloatArray":
@@ -77,7 +78,7 @@ def topic_shares(model: "LDA") -> "FloatArray":
 
     from topicloom.evaluation import topic_sizes
 
-    if model.seed_words is not None:  # the counts of the model include the seeds' weight
+    if getattr(model, "seed_words", None) is not None:  # the counts of the model include the seeds' weight
         return topic_sizes(model.doc_topic_, model.corpus_.doc_lengths)
     tokens = np.maximum(model.components_.sum(axis=1) - model.beta_.sum(), 0.0)
     return np.asarray(tokens / tokens.sum())
@@ -126,7 +127,7 @@ def transform(
     else:
         corpus = reading.read_new(input, model)
         tell_unknown(corpus)
-        with _unknown_words_told():
+        with unknown_words_told():
             theta = model.transform(corpus)
     if out is not None:
         from topicloom.corpus._lines import replacing
@@ -210,7 +211,7 @@ def tell_unknown(corpus: "Corpus") -> None:
 
 
 @contextmanager
-def _unknown_words_told() -> Iterator[None]:
+def unknown_words_told() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownWordsWarning)
         yield
@@ -235,19 +236,26 @@ def evaluate(
     coherence: Annotated[str, typer.Option(help="c_npmi, u_mass or c_v.")] = "c_npmi",
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic for coherence.")] = 10,
     particles: Annotated[int, typer.Option(help="Particles of left-to-right.")] = 20,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column that holds labels, for a model that predicts them.")
+    ] = None,
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
     """Score a model: what it predicts of held-out documents, and how good its topics are.
 
     Perplexity is by completion: topics from one half of each document, words of the other half scored. Coherence is
-    measured in the training corpus.
+    measured in the training corpus. A model that predicts labels is scored by them: F1 of the label sets, measures of
+    the ranking, calibration.
     """
     import topicloom
     from topicloom import evaluation
 
-    wanted = _wanted(measures, input is not None)
     model = topicloom.load(directory).set_params(n_jobs=jobs)
+    if hasattr(model, "predict_labels"):
+        _evaluate_labels(directory, model, reading, input, measures, label_column, json)
+        return
+    wanted = _wanted(measures, input is not None)
     held_out = None
     if input is not None:
         held_out = reading.read_new(input, model)
@@ -255,7 +263,7 @@ def evaluate(
     scores: dict[str, float] = {}
     per_topic: dict[str, list[float]] = {}
     if "perplexity" in wanted:
-        with _unknown_words_told():
+        with unknown_words_told():
             scores["perplexity"] = model.perplexity(held_out)
     if "left-to-right" in wanted:
         assert held_out is not None
@@ -280,6 +288,29 @@ def evaluate(
     else:
         rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
         show_table(None, [("measure", False), ("value", True)], rows)
+
+
+def _evaluate_labels(
+    directory: Path,
+    model: Any,
+    reading: Reading,
+    input: Path | None,
+    measures: str | None,
+    label_column: str | None,
+    json: bool,
+) -> None:
+    from topicloom.cli.labels import label_measures
+
+    if input is None:
+        raise InputError("a model of labels is scored on documents with labels; give a file of them.")
+    corpus = reading.read_new(input, model, label_column=label_column)
+    tell_unknown(corpus)
+    wanted = None if measures is None else [name.strip() for name in measures.split(",")]
+    scores = label_measures(model, corpus, wanted)
+    if json:
+        show_json({"directory": str(directory), "scores": scores})
+    else:
+        show_table(None, [("measure", False), ("value", True)], [[name, f"{v:.4f}"] for name, v in scores.items()])
 
 
 def _wanted(measures: str | None, has_input: bool) -> list[str]:

@@ -18,14 +18,16 @@ def warmup(json: Json = False) -> None:
     if json:
         show_json({"seconds": seconds, "samplers": names})
     else:
-        typer.echo(f"ready in {seconds:.1f} s: samplers {', '.join(names)}, estimates, measures, MALLET states.")
+        typer.echo(
+            f"ready in {seconds:.1f} s: samplers {', '.join(names)} and of labels, estimates, measures, MALLET states."
+        )
 
 
 def compile_all() -> list[str]:
     """Use everything that compiles, on a corpus of no size; returns the names of the samplers."""
     from topicloom import datasets, evaluation, mallet
     from topicloom.inference.kernel import kernel_names
-    from topicloom.models import LDA
+    from topicloom.models import LDA, PriorLDA
 
     corpus = datasets.bars(n_docs=20, doc_length=20).corpus
     names = kernel_names()
@@ -38,6 +40,12 @@ def compile_all() -> list[str]:
             ).fit(corpus)  # fmt: skip
             model.transform(corpus)
             model.perplexity(corpus)
+    labeled = datasets.synthetic_labeled(20, 10, 3, doc_length=5).corpus
+    for inference, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):
+        PriorLDA(
+            inference=inference, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, lag=1,
+            predict_burn_in=1, predict_samples=1, random_state=0,
+        ).fit(labeled)  # fmt: skip
     evaluation.left_to_right(model.topic_word_, model.alpha_, corpus, n_particles=2)
     for measure in ("c_npmi", "u_mass", "c_v"):
         evaluation.coherence(model.topic_word_, corpus, measure, n_words=3)

@@ -1,6 +1,7 @@
 """How good are the topics: what they predict, whether their words go together, how they differ."""
 
 from topicloom.evaluation.coherence import coherence
+from topicloom.evaluation.labels import label_calibration, label_ranking_scores, label_set_scores
 from topicloom.evaluation.predictive import (
     completion_perplexities,
     completion_perplexity,
@@ -27,6 +28,9 @@ __all__ = [
     "completion_perplexity",
     "effective_words",
     "exclusivity",
+    "label_calibration",
+    "label_ranking_scores",
+    "label_set_scores",
     "left_to_right",
     "log_likelihood",
     "plot_bucket_lengths",

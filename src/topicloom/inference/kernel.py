@@ -79,6 +79,7 @@ class Kernel:
     log_joint: Callable[[Corpus, AnyState, Prior], float]
     conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray]
     exact: bool
+    n_latent: int | None = None  # entries of z; None: one a token
 
 
 _KERNELS: dict[str, Kernel] = {}

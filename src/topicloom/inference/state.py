@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.arrays import array_in_file, file_of
 from topicloom.corpus.corpus import Corpus
 from topicloom.kernels import counts, gibbs_sparse
@@ -31,7 +31,28 @@ class SparseState(NamedTuple):
     topic: Int64Array
 
 
-AnyState = State | SparseState
+class LabeledState(NamedTuple):
+    """Counts as a dense matrix, beside the labels that each document's tokens may have."""
+
+    z: AnyArray
+    word_topic: Int32Array  # [V, K]
+    topic: Int64Array  # [K]
+    label_ptr: Int64Array  # [D + 1]
+    labels: Int32Array  # the labels of document d, ascending, are labels[label_ptr[d]:label_ptr[d + 1]]
+
+
+class SoftLabeledState(NamedTuple):
+    """As ``LabeledState`` with a distribution over labels in place of each drawn one: counts are expected ones."""
+
+    z: AnyArray  # γ of all distinct (document, word) pairs over their document's labels, one after the other
+    doc: FloatArray  # α + E[n_dk], aligned with ``labels``
+    word: FloatArray  # [V, K] β + E[n_vk]
+    topic: AnyArray  # [K] Σ_v β + E[n_k]
+    label_ptr: Int64Array
+    labels: Int32Array
+
+
+AnyState = State | SparseState | LabeledState | SoftLabeledState
 
 
 def topic_dtype(n_topics: int) -> type[np.uint16] | type[np.int32]:
@@ -68,6 +89,9 @@ def as_dense(state: AnyState) -> State:
     """The same counts as a dense matrix."""
     if isinstance(state, State):
         return state
+    if isinstance(state, LabeledState):
+        return State(state.z, state.word_topic, state.topic)
+    assert isinstance(state, SparseState), "distributions have no whole counts"
     word_topic = np.empty((len(state.list_size), len(state.topic)), np.int32)
     gibbs_sparse.spread(state.list_ptr, state.list_size, state.entries, word_topic)
     return State(state.z, word_topic, state.topic)
@@ -75,7 +99,8 @@ def as_dense(state: AnyState) -> State:
 
 def count_histogram(state: AnyState) -> Int64Array:
     """How often each value n_kv > 0 occurs, indexed by the value."""
-    if isinstance(state, State):
+    if not isinstance(state, SparseState):
+        state = as_dense(state)
         largest = int(state.word_topic.max(initial=0))
         out = np.zeros(largest + 1, np.int64)
         counts.count_histogram(state.word_topic, out)

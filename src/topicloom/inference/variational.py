@@ -377,15 +377,24 @@ def _bound_rest(index: PairIndex, gamma: AnyArray, prior: Prior) -> float:
 
 
 def fold_in(
-    corpus: Corpus, mode: str, word: FloatArray, alpha: FloatArray, *, tol: float, max_rounds: int, n_jobs: int = 1
+    corpus: Corpus,
+    mode: str,
+    word: FloatArray,
+    alpha: FloatArray,
+    *,
+    tol: float,
+    max_rounds: int,
+    n_jobs: int = 1,
+    alpha_row: Int32Array | None = None,
 ) -> FloatArray:
     """E[n_dk] of each document with the topics fixed; ``word`` is β + E[n_vk] by word [V, K].
 
-    The mode's own update, to convergence. A document's result follows from its words alone.
+    The mode's own update, to convergence. A document's result follows from its words alone. For cvb0 and cvb α may have
+    rows, of which ``alpha_row`` names each document's.
     """
     pairs = corpus.pairs
     ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(pairs.count)
-    n_topics = len(alpha)
+    n_topics = alpha.shape[-1]
     out = np.zeros((corpus.n_docs, n_topics))
     parts = cut(np.diff(ptr), _PARTS)
     if mode in ("vb", "svb", "scvb0"):
@@ -404,8 +413,11 @@ def fold_in(
         exact.fold_in(ptr, words, count, phi, alpha, tol, max_rounds, gamma, np.empty(longest + 2), out)
         return out
 
+    alphas = as_input(np.atleast_2d(alpha))
+    rows = as_input(np.zeros(corpus.n_docs, np.int32) if alpha_row is None else alpha_row)
+
     def run(part: tuple[int, int]) -> None:
-        collapsed.fold_in(*part, ptr, words, count, phi, alpha, mode == "cvb", tol, max_rounds, out)
+        collapsed.fold_in(*part, ptr, words, count, phi, alphas, rows, mode == "cvb", tol, max_rounds, out)
 
     run_parallel(run, parts, n_jobs)
     return out

@@ -234,7 +234,7 @@ def _weigh_fixed(
 @kernel
 def fold_in(
     doc_start: int, doc_stop: int, ptr: Int64Array, words: Int32Array, count: FloatArray, phi: FloatArray,
-    alpha: FloatArray, gaussian: bool, tol: float, max_rounds: int, out: FloatArray,
+    alphas: FloatArray, alpha_row: Int32Array, gaussian: bool, tol: float, max_rounds: int, out: FloatArray,
 ) -> None:  # fmt: skip
     """E[n_dk] of documents whose topics are fixed at ``phi`` [V, K], to ``out``.
 
@@ -248,6 +248,7 @@ def fold_in(
     doc, var, weight, before = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for d in range(doc_start, doc_stop):
         first, n_pairs = ptr[d], ptr[d + 1] - ptr[d]
+        alpha = alphas[alpha_row[d]]
         doc[:] = alpha
         var[:] = 0.0
         for i in range(n_pairs):

@@ -1,10 +1,12 @@
 """Models: thin scikit-learn estimators over kernels, chains and estimates."""
 
 from topicloom.errors import StorageError
+from topicloom.models.dependency import DependencyLDA
 from topicloom.models.hmm import HMM
+from topicloom.models.labeled import LabeledLDA, PriorLDA
 from topicloom.models.lda import LDA
 
-__all__ = ["HMM", "LDA"]
+__all__ = ["HMM", "LDA", "DependencyLDA", "LabeledLDA", "PriorLDA"]
 
 
 def model_class(kind: str) -> type[LDA] | type[HMM]:

@@ -1,8 +1,9 @@
 """Checks of parameters and data that models share. Everything is checked before anything is changed."""
 
+import inspect
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,6 +12,7 @@ from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, SeedWordWarning
 
+F = TypeVar("F", bound=Callable[..., None])
 SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
 
 
@@ -100,3 +102,18 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
         shown = ", ".join(map(repr, missing[:10])) + (", …" if len(missing) > 10 else "")
         warnings.warn(f"seed words not in the vocabulary, without effect: {shown}.", SeedWordWarning, stacklevel=4)
     return boosts
+
+
+def with_parameters_of(parent: type) -> Callable[[F], F]:
+    """For an ``__init__`` that hands what is not its own to its parent's: it has the parent's parameters too.
+
+    scikit-learn reads a model's parameters off the signature, which this completes.
+    """
+
+    def complete(init: F) -> F:
+        own = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        theirs = [p for p in inspect.signature(parent.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]  # type: ignore[misc]
+        init.__signature__ = inspect.Signature([*own, *theirs])  # type: ignore[attr-defined]
+        return init
+
+    return complete

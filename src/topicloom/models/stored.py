@@ -44,6 +44,13 @@ class StoredModel(TopicModel):
     def _trace_from(self, arrays: dict[str, AnyArray]) -> Trace:
         return Trace(**{name: values.tolist() for name, values in arrays.items()})
 
+    def _own_arrays(self) -> dict[str, AnyArray]:
+        """What a kind of model has beside topics and priors, by name."""
+        return {}
+
+    def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        """The same, from a file."""
+
     def _write(self, folder: Path) -> None:
         """The finished model, beside whatever corpus and chains the directory has."""
         arrays: dict[str, AnyArray] = {
@@ -54,6 +61,7 @@ class StoredModel(TopicModel):
             "empty_docs": self.empty_docs_,
             "vocabulary": to_bytes(self.vocabulary_),
         }
+        arrays |= self._own_arrays()
         for index, trace in enumerate(self.traces_):
             arrays |= {f"trace_{index}_{name}": np.asarray(values) for name, values in vars(trace).items()}
         info = {
@@ -110,6 +118,7 @@ class StoredModel(TopicModel):
         )
         model.seed_ = manifest["seed"]
         model._folder, model._corpus, model._chains, model._doc_topic = folder, None, None, None
+        model._set_own_arrays(arrays)
         return model
 
 

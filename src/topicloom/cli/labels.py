@@ -1,0 +1,209 @@
+"""``fit-labels`` and ``predict``: models whose topics are labels."""
+
+import json as json_text
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from topicloom.cli._options import Cutting, Reading
+from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
+from topicloom.cli.fitting import Quiet, check_out, summary, tell_stopped
+from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
+from topicloom.errors import InputError
+
+if TYPE_CHECKING:
+    from topicloom._types import AnyArray, FloatArray
+    from topicloom.corpus import Corpus
+    from topicloom.models import LabeledLDA
+
+_MODELS = {"labeled": "LabeledLDA", "prior": "PriorLDA", "dependency": "DependencyLDA"}
+
+
+@dataclass(frozen=True)
+class Labeling:
+    """Model"""
+
+    model: Annotated[str, Option(help="labeled, prior (frequent labels are likelier) or dependency.")] = "prior"
+    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 195
+    burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 50
+    lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
+    chains: Annotated[int, Option(help="Independent chains; all are averaged.")] = 1
+    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
+    inference: Annotated[str, Option(help="gibbs, or without sampling cvb0.")] = "gibbs"
+    beta: Annotated[float, Option(help="Prior of words.", metavar="B")] = 0.1
+    ranking: Annotated[str, Option(help="counts (without the prior) or theta (with it).")] = "counts"
+    label_rule: Annotated[str, Option(help="meta, count, threshold or proportional: how many labels.")] = "meta"
+    n_labels: Annotated[int | None, Option(help="Labels of each document, for the rule count.")] = None
+    holdout: Annotated[float, Option(help="Share of documents to calibrate on; 0 for none.")] = 0.2
+    label_topics: Annotated[int | None, Option(help="Topics of labels, for dependency.")] = None
+    checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
+
+    def build(self, **others: Any) -> "LabeledLDA":
+        from topicloom import models
+
+        if self.model not in _MODELS:
+            raise InputError(f"--model {self.model}: not known; choose labeled, prior or dependency.")
+        if self.label_topics is not None and self.model != "dependency":
+            raise InputError("--label-topics is for --model dependency; leave it out.")
+        own = {} if self.model != "dependency" else {"n_label_topics": self.label_topics}
+        kind: Any = getattr(models, _MODELS[self.model])
+        model: LabeledLDA = kind(
+            max_iter=self.sweeps, burn_in=self.burn_in, lag=self.lag, n_chains=self.chains, random_state=self.seed,
+            inference=self.inference, topic_word_prior=self.beta, ranking=self.ranking, label_rule=self.label_rule,
+            n_labels=self.n_labels, holdout=self.holdout, checkpoint_every=self.checkpoint_every, **own, **others,
+        )  # fmt: skip
+        return model
+
+
+def fit_labels(
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
+    ],
+    reading: Reading,
+    cutting: Cutting,
+    labeling: Labeling,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn the words of labels from a corpus that has labels, to predict labels of new documents.
+
+    Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
+    """
+    check_out(out)
+    model = labeling.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
+    model._plan(labeling.seed)  # wrong parameters are told before a long reading
+    corpus = reading.read(input, **cutting.options())
+    if not quiet:
+        say(f"read {input}: {corpus!r}")
+    try:
+        model.fit(corpus)
+    except KeyboardInterrupt:
+        tell_stopped(out, None)
+    if json:
+        show_json(summary(model, out) | {"labels": len(model.classes_)})
+    elif not quiet and not model.interrupted_:
+        words = model.top_words(8)
+        order = sorted(range(len(words)), key=lambda k: -int(model.label_counts_[k]))
+        rows = [[str(model.classes_[k]), str(model.label_counts_[k]), " ".join(words[k])] for k in order[:30]]
+        show_table(None, [("label", False), ("documents", True), ("words", False)], rows)
+        more = "" if len(order) <= 30 else f" (the {30} most frequent of {len(order)} are shown)"
+        say(f"{len(order)} labels{more}; the model is in {out}.")
+    if model.interrupted_:
+        tell_stopped(out, model.n_iter_)
+
+
+def predict(
+    directory: ModelDir,
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help="New documents.", show_default=False)],
+    reading: Reading,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="A .csv or .jsonl file (default: csv on standard output).", metavar="FILE"),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Give the probability of every label as well.")
+    ] = False,
+    rule: Annotated[
+        str | None, typer.Option(help="meta, count, threshold or proportional (default: as fitted).")
+    ] = None,
+    n_labels: Annotated[int | None, typer.Option(help="Labels of each document, for the rule count.")] = None,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Give the labels of new documents, best first."""
+    if out is not None and out.suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{out}: the name must end in .csv or .jsonl, which says what to write.")
+    model = load_labeled(directory).set_params(n_jobs=jobs)
+    changes = {name: value for name, value in {"label_rule": rule, "n_labels": n_labels}.items() if value is not None}
+    model.set_params(**changes)._plan(model.seed_)
+    corpus = reading.read_new(input, model)
+    tell_unknown(corpus)
+    with unknown_words_told():
+        labels = model.predict_labels(corpus)
+        p = model.predict_proba(corpus) if probabilities else None
+    if out is not None:
+        from topicloom.corpus._lines import replacing
+
+        with replacing(out) as file:
+            if out.suffix == ".csv":
+                with as_text(file) as text:
+                    _write_csv(text, corpus, labels, p, model.classes_)
+            else:
+                for record in _records(corpus, labels, p, model.classes_):
+                    file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
+        say(f"labels of {corpus.n_docs} documents are in {out}.")
+    if json:
+        rows = list(_records(corpus, labels, p, model.classes_)) if out is None else None
+        show_json({"documents": corpus.n_docs, "out": None if out is None else str(out), "predictions": rows})
+    elif out is None:
+        _write_csv(sys.stdout, corpus, labels, p, model.classes_)
+
+
+def load_labeled(directory: Path) -> "LabeledLDA":
+    import topicloom
+
+    model: Any = topicloom.load(directory)
+    if not hasattr(model, "predict_labels"):
+        raise InputError(
+            f"{directory} holds a model of the kind {type(model).__name__}, which has no labels to predict; "
+            "fit one with: topicloom fit-labels."
+        )
+    found: LabeledLDA = model
+    return found
+
+
+def _records(
+    corpus: "Corpus", labels: list[tuple[Any, ...]], p: "FloatArray | None", classes: "AnyArray"
+) -> Iterator[dict[str, Any]]:
+    for d, own in enumerate(labels):
+        record: dict[str, Any] = {"id": str(d) if corpus.ids is None else corpus.ids[d], "labels": list(own)}
+        if p is not None:
+            record["probabilities"] = dict(zip(map(str, classes.tolist()), p[d].tolist(), strict=True))
+        yield record
+
+
+def _write_csv(
+    file: IO[str], corpus: "Corpus", labels: list[tuple[Any, ...]], p: "FloatArray | None", classes: "AnyArray"
+) -> None:
+    """A line a document: id, labels with blanks between them (a JSON list if one has a blank), probabilities."""
+    names = [] if p is None else [f"p_{name}" for name in classes.tolist()]
+    rows = []
+    for record in _records(corpus, labels, p, classes):
+        own = [str(name) for name in record["labels"]]
+        text = json_text.dumps(own, ensure_ascii=False) if any(" " in name for name in own) else " ".join(own)
+        rows.append([record["id"], text, *record.get("probabilities", {}).values()])
+    write_rows(file, ["id", "labels", *names], rows)
+
+
+def label_measures(model: "LabeledLDA", corpus: "Corpus", measures: list[str] | None) -> dict[str, float]:
+    """How well a model predicts the labels that documents have."""
+    import numpy as np
+
+    from topicloom import evaluation
+    from topicloom.models._labels import known_labels
+
+    if corpus.labels is None:
+        raise InputError("the documents have no labels to compare with; name their column with --label-column.")
+    truth, unknown = known_labels(corpus.labels, corpus.n_docs, model.classes_)
+    if unknown:
+        say(f"{unknown} labels of these documents are none that the model knows; they are left out of the truth.")
+    if not truth.any():
+        raise InputError("no document has a label that the model knows.")
+    with unknown_words_told():
+        counts, alpha = model._fold_all(corpus)
+    answer = np.asarray(model._predict(corpus, counts, alpha))
+    scores = evaluation.label_set_scores(truth, answer)
+    scores |= evaluation.label_ranking_scores(truth, model._scores(counts, alpha))
+    scores |= evaluation.label_calibration(truth, model._probability(counts))
+    wanted = list(scores) if measures is None else measures
+    for name in wanted:
+        if name not in scores:
+            raise InputError(f"--measures {name}: not known; choose some of {', '.join(scores)}.")
+    return {name: scores[name] for name in wanted}

@@ -1,0 +1,119 @@
+"""The command line of labeled models: fit from a file, predict, evaluate, and what is refused."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import topicloom
+from topicloom.cli import app
+
+THEMES = {"water": "river water fish boat", "money": "money loan credit rate", "sport": "goal match team cup"}
+Run = Callable[..., Result]
+
+
+def run(*arguments: object) -> Result:
+    env = {"COLUMNS": "100", "FORCE_COLOR": None, "PY_COLORS": None, "GITHUB_ACTIONS": None}
+    return CliRunner(env=env).invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labels")
+    rng = np.random.default_rng(3)
+    names = list(THEMES)
+    for part, n in (("train", 60), ("test", 15)):
+        with (folder / f"{part}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["name", "text", "tags"])
+            for d in range(n):
+                own = [names[d % 3]] if d % 2 else [names[d % 3], names[(d + 1) % 3]]
+                words = " ".join(rng.choice(" ".join(THEMES[name] for name in own).split(), 20))
+                writer.writerow([f"{part}-{d}", words, " ".join(own)])
+    args = ["fit-labels", folder / "train.csv", "--out", folder / "model", "--label-column", "tags", "--sweeps", "40",
+            "--burn-in", "20", "--holdout", "0.3"]  # fmt: skip
+    result = run(*args)
+    assert result.exit_code == 0, result.output
+    assert "the model is in" in result.stderr
+    assert "water" in result.stdout
+    return folder
+
+
+def refused(*arguments: object) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    return [line for line in result.stderr.splitlines() if not line.startswith("topicloom: read ")][-1]
+
+
+def test_predict_and_evaluate(files: Path) -> None:
+    done = run("predict", files / "model", files / "test.csv", "--id-column", "name", "--out", files / "labels.csv")
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader((files / "labels.csv").read_text().splitlines()))
+    assert [row["id"] for row in rows] == [f"test-{d}" for d in range(15)]
+    model = topicloom.load(files / "model")
+    texts = [row["text"] for row in csv.DictReader((files / "test.csv").read_text().splitlines())]
+    assert [tuple(row["labels"].split()) for row in rows] == model.predict_labels(texts)
+    done = run("evaluate", files / "model", files / "test.csv", "--label-column", "tags", "--json")
+    scores = json.loads(done.stdout)["scores"]
+    assert scores["micro_f1"] > 0.8
+    assert scores["average_precision"] > 0.9
+    assert set(scores) >= {"macro_f1", "example_f1", "one_error", "coverage", "ranking_loss", "calibration_error"}
+    done = run(
+        "evaluate", files / "model", files / "test.csv", "--label-column", "tags", "--measures", "micro_f1,brier"
+    )
+    assert "brier" in done.stdout
+    assert "coverage" not in done.stdout
+
+
+def test_predictions_in_other_forms(files: Path) -> None:
+    done = run("predict", files / "model", files / "test.csv", "--probabilities", "--json", "--rule", "count",
+               "--n-labels", "1")  # fmt: skip
+    records = json.loads(done.stdout)["predictions"]
+    assert all(len(record["labels"]) == 1 for record in records)
+    assert set(records[0]["probabilities"]) == set(THEMES)
+    done = run("predict", files / "model", files / "test.csv", "--probabilities")
+    assert done.stdout.splitlines()[0] == "id,labels,p_money,p_sport,p_water"
+    out = files / "labels.jsonl"
+    assert run("predict", files / "model", files / "test.csv", "--out", out).exit_code == 0
+    assert len(out.read_text().splitlines()) == 15
+
+
+def test_the_other_commands_know_the_model(files: Path) -> None:
+    assert "sport" in run("topics", files / "model").stdout
+    again = run("resume", files / "model", "--sweeps", "45", "--json")
+    assert json.loads(again.stdout)["sweeps"] == 45
+    assert json.loads(run("info", files / "model", "--json").stdout)["sweeps"] == 45
+
+
+@pytest.mark.parametrize("kind", ["labeled", "dependency"])
+def test_the_other_models(files: Path, kind: str) -> None:
+    out = files / kind
+    more = ["--label-topics", "2"] if kind == "dependency" else []
+    done = run("fit-labels", files / "train.csv", "--out", out, "--label-column", "tags", "--model", kind, "--sweeps",
+               "60", "--quiet", "--json", "--inference", "cvb0", *more)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["labels"] == 3
+    assert type(topicloom.load(out)).__name__ == {"labeled": "LabeledLDA", "dependency": "DependencyLDA"}[kind]
+
+
+def test_what_is_refused(files: Path, tmp_path: Path) -> None:
+    train = files / "train.csv"
+    assert "--model best: not known" in refused("fit-labels", train, "--out", tmp_path / "m", "--model", "best")
+    assert "--label-topics is for" in refused("fit-labels", train, "--out", tmp_path / "m", "--label-topics", "3")
+    assert "the documents have no labels" in refused("fit-labels", train, "--out", tmp_path / "m")
+    assert "not an empty directory" in refused("fit-labels", train, "--out", files / "model")
+    assert "label_rule" not in refused("fit-labels", train, "--out", tmp_path / "m", "--label-rule", "x")
+    assert "have no labels to compare with" in refused("evaluate", files / "model", files / "test.csv")
+    assert "give a file of them" in refused("evaluate", files / "model")
+    assert "--measures nothing: not known" in refused(
+        "evaluate", files / "model", files / "test.csv", "--label-column", "tags", "--measures", "nothing"
+    )
+    assert "must end in .csv or .jsonl" in refused("predict", files / "model", files / "test.csv", "--out", "x.npy")
+    (tmp_path / "plain.txt").write_text("river water\ngoal team\n" * 4)
+    assert run("fit", tmp_path / "plain.txt", "--out", tmp_path / "lda", "-k", "2", "-n", "3", "-q").exit_code == 0
+    assert "has no labels to predict" in refused("predict", tmp_path / "lda", tmp_path / "plain.txt")
