@@ -11,7 +11,7 @@ import hmm_oracle
 import oracle
 from topicloom.inference import hmm
 from topicloom.inference.kernel import Key
-from topicloom.kernels import hmm_draw
+from topicloom.kernels import gamma
 from topicloom.kernels.rng import stream
 
 REPLICATES, SWEEPS = 12_000, 2
@@ -238,7 +238,7 @@ def test_impossible_sequences_have_no_probability() -> None:
 @pytest.mark.parametrize("parameter", [(0.05, 0.3), (1.0, 1.0), (0.7, 12.0), (300.0, 40.0)])
 def test_dirichlet_draws(parameter: tuple[float, float]) -> None:
     rng, out = stream(77), np.empty((8000, 2))
-    hmm_draw.dirichlets(rng, np.tile(parameter, (8000, 1)), out)
+    gamma.dirichlets(rng, np.tile(parameter, (8000, 1)), out)
     assert np.allclose(out.sum(axis=1), 1)
     # Below 1e-15 a share is a rounded 1 minus the other.
     result = kstest(np.clip(out[:, 0], 1e-300, 1), beta_distribution(*parameter).cdf)
@@ -247,7 +247,7 @@ def test_dirichlet_draws(parameter: tuple[float, float]) -> None:
 
 def test_a_dirichlet_draw_with_a_tiny_parameter_is_still_one() -> None:
     rng, out = stream(78), np.empty((500, 4))
-    hmm_draw.dirichlets(rng, np.full((500, 4), 1e-4), out)
+    gamma.dirichlets(rng, np.full((500, 4), 1e-4), out)
     assert np.all(np.isfinite(out))
     assert np.allclose(out.sum(axis=1), 1)
 

@@ -21,7 +21,7 @@ from topicloom.inference.parallel import run_parallel
 from topicloom.inference.state import topic_dtype
 from topicloom.kernels import hmm, hmm_gibbs
 from topicloom.kernels._jit import as_input
-from topicloom.kernels.hmm_draw import dirichlets
+from topicloom.kernels.gamma import dirichlets
 from topicloom.kernels.rng import stream
 
 SAMPLERS = ("collapsed", "partial", "blocked")

@@ -1,12 +1,12 @@
-"""Normal and gamma variates from a stream.
+"""Normal, gamma and Dirichlet variates from a stream.
 
 Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
 edit.
 """
 
-from math import log, sqrt
+from math import exp, inf, log, sqrt
 
-from topicloom._types import UInt64Array
+from topicloom._types import FloatArray, UInt64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import uniform
 
@@ -47,3 +47,26 @@ def log_gamma(stream: UInt64Array, shape: float) -> float:
     if shape >= 1.0:
         return log(gamma(stream, shape))
     return log(gamma(stream, shape + 1.0)) + log(1.0 - uniform(stream)) / shape
+
+
+@kernel
+def dirichlet(stream: UInt64Array, parameter: FloatArray, out: FloatArray) -> None:
+    """A draw into ``out``; never all zero, whatever the parameter."""
+    n = parameter.shape[0]
+    top = -inf
+    for i in range(n):
+        out[i] = log_gamma(stream, parameter[i])
+        top = max(top, out[i])
+    total = 0.0
+    for i in range(n):
+        out[i] = exp(out[i] - top)
+        total += out[i]
+    for i in range(n):
+        out[i] /= total
+
+
+@kernel
+def dirichlets(stream: UInt64Array, parameter: FloatArray, out: FloatArray) -> None:
+    """A draw for every row."""
+    for r in range(parameter.shape[0]):
+        dirichlet(stream, parameter[r], out[r])
