@@ -151,7 +151,7 @@ def test_the_unchanged_drawn_sweeps_pass(sampler: str) -> None:
 @pytest.mark.parametrize("sampler", ["partial", "blocked"])
 def test_wrong_sharing_is_rejected(sampler: str, name: str) -> None:
     sweep = any_sampler(mutate("inference.hmm", *SHARED[name]), sampler)
-    cases = ("sticky, two paths",)
+    cases = ("sticky, two paths", "two paths")
     assert worst(sweep, cases=cases) < REJECT or worst(sweep, 4 * REPLICATES, cases) < REJECT
 
 
