@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from reproduce import _prior_lda
-from reproduce._common import describe_run, load_split, note, spread, table
+from reproduce._common import describe_run, load_split, note, table
 from reproduce._prior_lda import Budget, Task, prepare
 from topicloom import DependencyLDA, PriorLDA
 from topicloom._types import FloatArray
@@ -81,7 +81,7 @@ def tables(options: Options) -> str:
     budget = options.settings.budget
     head = (
         f"β = {budget.beta}, burn-in {budget.burn_in}, lag {budget.lag}, α by eqs. 58 and 59, numbers of labels by a "
-        f"linear Meta-Labeler; {options.runs} runs, mean ± sd."
+        f"linear Meta-Labeler; runs: {options.runs}."
     )
     return "\n\n".join([head, *parts])
 
@@ -162,13 +162,13 @@ def dependency(options: Options) -> str:
                 found[kind.__name__].append(_measures(task, answer, model._scores(counts, alpha)))
                 note(f"{name}, run {seed}: {kind.__name__}")
         for kind_name, own in found.items():
-            rows.append([name, kind_name, *(spread([one[m] for one in own], 4) for m in _SHOWN)])
+            rows.append([name, kind_name, *(_prior_lda.cell([one[m] for one in own]) for m in _SHOWN)])
         gap = float(np.mean([one["example_f1"] for one in found["DependencyLDA"]])) - float(
             np.mean([one["example_f1"] for one in found["PriorLDA"]])
         )
         better.append(f"{name} {gap:+.4f}")
     return (
-        f"Defaults, one chain; {min(options.runs, 3)} runs, mean ± sd.\n\n"
+        f"Defaults, one chain; runs: {min(options.runs, 3)}.\n\n"
         + table(["corpus", "model", *_SHOWN], rows)
         + f"\n\nExample-based F1 of DependencyLDA over PriorLDA: {', '.join(better)}."
     )
