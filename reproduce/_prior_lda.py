@@ -174,10 +174,15 @@ def _rows(name: str, measure: str, runs: Sequence[Scores]) -> list[list[str]]:
             printed = _PRINTED.get((name, measure))
             cells = [f"{setup}, {method}", f"{printed[s][m]:.4f}" if printed else "–"]
             for ranking in RANKINGS:
-                text = spread([scores[setup, method, ranking, measure] for scores in runs], 4)
+                text = cell([scores[setup, method, ranking, measure] for scores in runs])
                 cells.append(f"**{text}**" if _OWN_FORM.get(method) == ranking else text)
             rows.append(cells)
     return rows
+
+
+def cell(values: Sequence[float]) -> str:
+    """Mean ± sd, or the one value that there is."""
+    return spread(values, 4) if len(values) > 1 else f"{values[0]:.4f}"
 
 
 def mean_of(runs: Sequence[Scores], setup: str, method: str, ranking: str, measure: str = "micro_f1") -> float:

@@ -10,6 +10,7 @@ corpus's table without the 33 stop words of Lucene's English analyzer.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from reproduce import _prior_lda
-from reproduce._common import describe_run, load_split, note, spread, table
+from reproduce._common import describe_run, load_split, note, table
 from reproduce._prior_lda import Budget, Task, prepare
 from topicloom import DependencyLDA, PriorLDA
 from topicloom._types import FloatArray
@@ -62,6 +63,7 @@ class Options:
     corpora: Sequence[str]
     scale_corpora: Sequence[str]
     runs: int
+    keep: Path | None
     settings: Settings
 
 
@@ -74,14 +76,26 @@ def tables(options: Options) -> str:
     parts = []
     for name in options.corpora:
         task = _task(options, name)
-        runs = [_prior_lda.run(task, options.settings.budget, seed) for seed in range(options.runs)]
+        runs = [_kept_run(options, task, seed) for seed in range(options.runs)]
         parts.append(_prior_lda.report(task, runs))
     budget = options.settings.budget
     head = (
         f"β = {budget.beta}, burn-in {budget.burn_in}, lag {budget.lag}, α by eqs. 58 and 59, numbers of labels by a "
-        f"linear Meta-Labeler; {options.runs} runs, mean ± sd."
+        f"linear Meta-Labeler; runs: {options.runs}."
     )
     return "\n\n".join([head, *parts])
+
+
+def _kept_run(options: Options, task: Task, seed: int) -> _prior_lda.Scores:
+    """A run, or what is kept of it from before."""
+    path = None if options.keep is None else options.keep / f"{task.name}-{seed}.json"
+    if path is not None and path.is_file():
+        return {tuple(key): value for key, value in json.loads(path.read_text())}
+    scores = _prior_lda.run(task, options.settings.budget, seed)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps([[list(key), value] for key, value in scores.items()]))
+    return scores
 
 
 def stop_words(options: Options) -> str:
@@ -148,13 +162,13 @@ def dependency(options: Options) -> str:
                 found[kind.__name__].append(_measures(task, answer, model._scores(counts, alpha)))
                 note(f"{name}, run {seed}: {kind.__name__}")
         for kind_name, own in found.items():
-            rows.append([name, kind_name, *(spread([one[m] for one in own], 4) for m in _SHOWN)])
+            rows.append([name, kind_name, *(_prior_lda.cell([one[m] for one in own]) for m in _SHOWN)])
         gap = float(np.mean([one["example_f1"] for one in found["DependencyLDA"]])) - float(
             np.mean([one["example_f1"] for one in found["PriorLDA"]])
         )
         better.append(f"{name} {gap:+.4f}")
     return (
-        f"Defaults, one chain; {min(options.runs, 3)} runs, mean ± sd.\n\n"
+        f"Defaults, one chain; runs: {min(options.runs, 3)}.\n\n"
         + table(["corpus", "model", *_SHOWN], rows)
         + f"\n\nExample-based F1 of DependencyLDA over PriorLDA: {', '.join(better)}."
     )
@@ -200,11 +214,14 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--scale-corpora", nargs="*", default=["reuters21578", "enron"])
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=5, help="runs that the tables are averaged over")
+    parser.add_argument("--keep", type=Path, help="folder for the tables' single runs, which are then not done again")
     parser.add_argument("--quick", action="store_true", help="small settings, to see that everything runs")
     given = parser.parse_args(arguments)
     if given.runs < 1:
         parser.error("--runs must be at least 1")
-    options = Options(given.data, given.corpora, given.scale_corpora, given.runs, QUICK if given.quick else Settings())
+    options = Options(
+        given.data, given.corpora, given.scale_corpora, given.runs, given.keep, QUICK if given.quick else Settings()
+    )
     missing = sorted(name for name in {*given.corpora, *given.scale_corpora} if not (given.data / name).is_dir())
     if missing:
         parser.error(f"{given.data} has no folder {', '.join(missing)}")
