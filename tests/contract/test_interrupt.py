@@ -34,6 +34,15 @@ def test_an_error_in_a_callback_reaches_the_caller(corpus) -> None:
         LDA(4, max_iter=50, random_state=0, n_chains=3, n_jobs=3).fit(corpus, callbacks=[fail])
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a shell; a job in the background would ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("n_chains", [1, 2])
 def test_ctrl_c_keeps_what_was_computed(corpus, tmp_path, n_chains: int) -> None:
     def press(chain) -> None:
