@@ -122,6 +122,8 @@ def sweep_block(
     coef = np.empty(n_topics, np.float64)  # (n_dk + α_k) / (n_k + Σβ) of the current document
     blocks = np.empty(((n_topics - 1) >> _BLOCK) + 1, np.float64)  # sums of coef
     doc = np.zeros(n_topics, np.int32)
+    met = np.empty(n_topics + 1, np.int64)  # the topics that the document has or had, each once
+    met_in = np.full(n_topics, -1, np.int64)  # the last document that a topic was met in
     for k in range(n_topics):
         inverse[k] = 1.0 / (topic[k] + beta_sum[k])
     row, total_coef = -1, 0.0
@@ -136,12 +138,17 @@ def sweep_block(
             _sum_blocks(coef, blocks)
         a = alpha[row]
         weighed_word = -1
-        for i in range(begin, end):
-            doc[z[i]] += 1
+        n_met = 0
         for i in range(begin, end):
             k = z[i]
+            met[n_met] = k
+            n_met += met_in[k] != d
+            met_in[k] = d
+            doc[k] += 1
+        for j in range(n_met):
+            k = met[j]
             c = (doc[k] + a[k]) * inverse[k]
-            blocks[k >> _BLOCK] += c - coef[k]  # nothing, when the topic was seen before
+            blocks[k >> _BLOCK] += c - coef[k]
             coef[k] = c
         total_coef = sum_of(blocks)
         for i in range(begin, end):
@@ -154,9 +161,10 @@ def sweep_block(
             if i + 2 * _AHEAD < n_tokens:
                 later = words[i + _AHEAD]
                 prefetch(list_ptr, words[i + 2 * _AHEAD])
-                prefetch(list_size, later)
-                prefetch(entries, list_ptr[later])
-                prefetch(entries, list_ptr[later] + _LINE)
+                if word_start <= later < word_stop:  # other words' lists are being written by other threads
+                    prefetch(list_size, later)
+                    prefetch(entries, list_ptr[later])
+                    prefetch(entries, list_ptr[later] + _LINE)
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = 1.0 / (topic[old] - 1 + beta_sum[old])
             coef_out = (doc[old] - 1 + a[old]) * inverse_out
@@ -228,6 +236,9 @@ def sweep_block(
             total_coef += c - coef[new]
             blocks[new >> _BLOCK] += c - coef[new]
             coef[new] = c
+            met[n_met] = new
+            n_met += met_in[new] != d
+            met_in[new] = d
             z[i] = new
             changed += 1
             if i + 1 < end and words[i + 1] == v:  # its weights are used again: mend those that changed
@@ -236,13 +247,12 @@ def sweep_block(
                 weighed_topic = -1
             else:
                 weighed_word = -1
-        for i in range(begin, end):  # leave the document: back to the prior's share
-            k = z[i]
-            if doc[k] > 0:
-                doc[k] = 0
-                c = a[k] * inverse[k]
-                blocks[k >> _BLOCK] += c - coef[k]
-                coef[k] = c
+        for j in range(n_met):  # leave the document: back to the prior's share
+            k = met[j]
+            doc[k] = 0
+            c = a[k] * inverse[k]
+            blocks[k >> _BLOCK] += c - coef[k]
+            coef[k] = c
     work[0] = changed
     work[1] = weighed
 
