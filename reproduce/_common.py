@@ -3,8 +3,9 @@
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from topicloom.errors import InputError
 from topicloom.estimates import Estimator, phi, topic_counts
 from topicloom.inference.chain import Chain, Plan, run_chains, start_chain
 from topicloom.inference.kernel import get_kernel, make_prior
+
+T = TypeVar("T")
 
 SPLIT_SEED = 0
 TEST_SHARE = 0.2
@@ -119,3 +122,16 @@ def describe_run(module: str, arguments: Sequence[str]) -> str:
         f"`{command_line(module, arguments)}`\n\n"
         f"topicloom {topicloom.__version__}, Python {python}, NumPy {np.__version__}, {cores} cores."
     )
+
+
+def run_sections(
+    module: str, arguments: Sequence[str], options: T, wanted: Sequence[str],
+    parts: Mapping[str, tuple[str, Callable[[T], str]]],
+) -> None:  # fmt: skip
+    """Print the run's description, then each wanted section under its title."""
+    print(describe_run(module, arguments), flush=True)
+    for name in wanted:
+        title, section = parts[name]
+        note(f"{name}: started")
+        print(f"\n### {title}\n", flush=True)
+        print(section(options), flush=True)

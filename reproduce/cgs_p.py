@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reproduce import _adjacent, _association, _completion, _counts, _samplers
-from reproduce._common import describe_run, load, load_split, note, train_to
+from reproduce._common import load, load_split, note, run_sections, train_to
 from topicloom._types import FloatArray
 from topicloom.errors import InputError
 from topicloom.inference.parallel import run_parallel
@@ -181,12 +181,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    options, sections = parse(arguments)
-    print(describe_run("reproduce.cgs_p", arguments), flush=True)
-    for name in sections:
-        title, section = PARTS[name]
-        note(f"{name}: started")
-        print(f"\n### {title}\n\n{section(options)}", flush=True)
+    run_sections("reproduce.cgs_p", arguments, *parse(arguments), PARTS)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from reproduce import _cvb_topics
-from reproduce._common import describe_run, load, note, spread, table
+from reproduce._common import load, note, run_sections, spread, table
 from reproduce._variational import METHODS, VARIATIONAL, Curve, run, symmetric
 from topicloom.corpus import Corpus, hold_out_tokens
 from topicloom.errors import InputError
@@ -234,12 +234,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    options, sections = parse(arguments)
-    print(describe_run("reproduce.cvb", arguments), flush=True)
-    for name in sections:
-        title, section = PARTS[name]
-        note(f"{name}: started")
-        print(f"\n### {title}\n\n{section(options)}", flush=True)
+    run_sections("reproduce.cvb", arguments, *parse(arguments), PARTS)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from reproduce import _multipath_sotu
-from reproduce._common import describe_run, note, table
+from reproduce._common import note, run_sections, table
 from topicloom import LDA
 from topicloom.datasets import bands
 from topicloom.errors import InputError
@@ -194,13 +194,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    options, sections = parse(arguments)
-    print(describe_run("reproduce.multipath", arguments), flush=True)
-    for name in sections:
-        title, section = PARTS[name]
-        note(f"{name}: started")
-        print(f"\n### {title}\n", flush=True)
-        print(section(options), flush=True)
+    run_sections("reproduce.multipath", arguments, *parse(arguments), PARTS)
 
 
 if __name__ == "__main__":

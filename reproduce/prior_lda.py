@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from reproduce import _prior_lda
-from reproduce._common import describe_run, load_split, note, table
+from reproduce._common import load_split, note, run_sections, table
 from reproduce._prior_lda import Budget, Task, prepare
 from topicloom import DependencyLDA, PriorLDA
 from topicloom._types import FloatArray
@@ -229,12 +229,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    options, sections = parse(arguments)
-    print(describe_run("reproduce.prior_lda", arguments), flush=True)
-    for name in sections:
-        title, section = PARTS[name]
-        note(f"{name}: started")
-        print(f"\n### {title}\n\n{section(options)}", flush=True)
+    run_sections("reproduce.prior_lda", arguments, *parse(arguments), PARTS)
 
 
 if __name__ == "__main__":
