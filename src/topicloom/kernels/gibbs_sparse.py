@@ -105,6 +105,37 @@ def _mend(
 
 
 @kernel
+def _enter(
+    d: int, z: AnyArray, a: FloatArray, inverse: FloatArray, doc: Int32Array, met: Int64Array, met_in: Int64Array,
+    coef: FloatArray, blocks: FloatArray,
+) -> int:  # fmt: skip
+    """Count a document's topics, note each once in ``met``, and set their factors; returns how many there are."""
+    n_met = 0
+    for k in z:
+        met[n_met] = k
+        n_met += met_in[k] != d
+        met_in[k] = d
+        doc[k] += 1
+    for k in met[:n_met]:
+        c = (doc[k] + a[k]) * inverse[k]
+        blocks[k >> _BLOCK] += c - coef[k]
+        coef[k] = c
+    return n_met
+
+
+@kernel
+def _leave(
+    met: Int64Array, a: FloatArray, inverse: FloatArray, doc: Int32Array, coef: FloatArray, blocks: FloatArray
+) -> None:
+    """Back to the prior's share for the topics that the document has or had."""
+    for k in met:
+        doc[k] = 0
+        c = a[k] * inverse[k]
+        blocks[k >> _BLOCK] += c - coef[k]
+        coef[k] = c
+
+
+@kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
@@ -138,18 +169,7 @@ def sweep_block(
             _sum_blocks(coef, blocks)
         a = alpha[row]
         weighed_word = -1
-        n_met = 0
-        for i in range(begin, end):
-            k = z[i]
-            met[n_met] = k
-            n_met += met_in[k] != d
-            met_in[k] = d
-            doc[k] += 1
-        for j in range(n_met):
-            k = met[j]
-            c = (doc[k] + a[k]) * inverse[k]
-            blocks[k >> _BLOCK] += c - coef[k]
-            coef[k] = c
+        n_met = _enter(d, z[begin:end], a, inverse, doc, met, met_in, coef, blocks)
         total_coef = sum_of(blocks)
         for i in range(begin, end):
             v = words[i]
@@ -247,12 +267,7 @@ def sweep_block(
                 weighed_topic = -1
             else:
                 weighed_word = -1
-        for j in range(n_met):  # leave the document: back to the prior's share
-            k = met[j]
-            doc[k] = 0
-            c = a[k] * inverse[k]
-            blocks[k >> _BLOCK] += c - coef[k]
-            coef[k] = c
+        _leave(met[:n_met], a, inverse, doc, coef, blocks)
     work[0] = changed
     work[1] = weighed
 
