@@ -8,7 +8,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.parallel import cut, run_in_place
 from topicloom.inference.state import (
     AnyState,
     SparseState,
@@ -50,7 +50,8 @@ def _sweep_blocks(
 
     In round r shard s has its own documents and the words of part s + r. So all counts but the topic totals are
     owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
-    one shard this is the plain sweep.
+    one shard this is the plain sweep. A thread has the same words in every round: their counts are read at random
+    and stay in its cache, while documents are read in order.
     """
     n = schedule.n_shards
     docs = cut(corpus.doc_lengths, n)
@@ -59,9 +60,9 @@ def _sweep_blocks(
     work = np.zeros(2, np.int64)
     for r in range(n):
         tasks = [
-            (state if n == 1 else state._replace(topic=state.topic.copy()), s, docs[s], words[(s + r) % n])
-            for s in range(len(docs))
-            if (s + r) % n < len(words)
+            (state if n == 1 else state._replace(topic=state.topic.copy()), (w - r) % n, docs[(w - r) % n], words[w])
+            for w in range(len(words))
+            if (w - r) % n < len(docs)
         ]
 
         def run(task: tuple[AnyState, int, Range, Range], r: int = r) -> Int64Array:
@@ -69,7 +70,7 @@ def _sweep_blocks(
             rng = stream(key.seed, SWEEP, key.chain, key.sweep, r, s)
             return block(corpus, own_docs, own_words, own_state, prior, rng)
 
-        work += np.sum(run_parallel(run, tasks, schedule.n_jobs), axis=0)
+        work += np.sum(run_in_place(run, tasks, schedule.n_jobs), axis=0)
         if n > 1:
             state.topic[:] += np.sum([own.topic - state.topic for own, *_ in tasks], axis=0)
     return state, Info(int(work[0]), int(work[1]))
@@ -112,14 +113,14 @@ def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
     state, info = _sweep_blocks(_sparse_block, corpus, state, prior, key, schedule)
-    return _sorted(state), info
+    lists = cast(SparseState, state)
 
+    def order(words: Range) -> None:
+        """By counts alone, so that a state rebuilt from z goes on as this one does."""
+        gibbs_sparse.sort_lists(*words, lists.list_ptr, lists.list_size, lists.entries)
 
-def _sorted(state: AnyState) -> SparseState:
-    """Lists in an order that follows from the counts, so that a state rebuilt from z goes on as this one does."""
-    state = cast(SparseState, state)
-    gibbs_sparse.sort_lists(state.list_ptr, state.list_size, state.entries)
-    return state
+    run_in_place(order, cut(corpus.word_counts, schedule.n_shards), schedule.n_jobs)
+    return lists, info
 
 
 def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

@@ -299,9 +299,11 @@ def conditional(
 
 
 @kernel
-def sort_lists(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
-    """Put every list in falling order, which depends on the counts alone and not on how they came about."""
-    for v in range(list_size.shape[0]):
+def sort_lists(
+    word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array
+) -> None:
+    """Put lists in falling order, which depends on the counts alone and not on how they came about."""
+    for v in range(word_start, word_stop):
         start = list_ptr[v]
         for j in range(start + 1, start + list_size[v]):
             e = entries[j]
@@ -327,7 +329,7 @@ def rebuild_lists(
             list_size[v] += 1
         entries[at] += _ONE
         topic[z[i]] += 1
-    sort_lists(list_ptr, list_size, entries)
+    sort_lists(0, list_size.shape[0], list_ptr, list_size, entries)
 
 
 @kernel
@@ -349,4 +351,4 @@ def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, 
                 entries[j] = (np.int64(word_topic[v, k]) << _SHIFT) + k
                 j += 1
         list_size[v] = j - list_ptr[v]
-    sort_lists(list_ptr, list_size, entries)
+    sort_lists(0, list_size.shape[0], list_ptr, list_size, entries)
