@@ -29,8 +29,8 @@ from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.inference.kernel import kernel_names
 
+TURN = 5  # sweeps of a turn where threads are compared, so that a chain finds its own data in the caches
 PATIENCE = 3.0  # a tool that has not got there is stopped after so many times the time of the one that set the goal
-SHARDS = 8
 
 
 class Point(NamedTuple):
@@ -152,23 +152,24 @@ def run_programs(given: argparse.Namespace, corpus: Corpus, n_topics: int, sweep
 
 
 def race_threads(
-    corpus: Corpus, n_topics: int, names: Sequence[str], threads: Sequence[int], sweeps: int
+    corpus: Corpus, n_topics: int, names: Sequence[str], threads: Sequence[int], turns: int
 ) -> list[list[str]]:
-    """A row for each tool and number of threads; our topics must not depend on the number."""
-    rows = []
+    """A row for each tool and number of threads, and one for a single shard; our topics must not depend on threads."""
+    rows, shards = [], max(threads)
     for name in names:
-        warm_up(name, corpus, n_topics, SHARDS)
-        tools = [start(name, corpus, n_topics, SHARDS, n) for n in threads]
-        seconds = in_turn([tool.sweep for tool in tools], sweeps)
+        warm_up(name, corpus, n_topics, shards)
+        ways = [(1, 1), *((shards, n) for n in threads)] if name != TOMOTOPY else [(1, n) for n in threads]
+        tools = [start(name, corpus, n_topics, *way) for way in ways]
+        work = [lambda tool=tool: [tool.sweep() for _ in range(TURN)] for tool in tools]
+        medians = [float(np.median(taken)) / TURN for taken in in_turn(work, turns)]
         topics = [tool.topics() for tool in tools]
-        same = all(np.array_equal(topics[0], other) for other in topics)
+        same = all(np.array_equal(topics[-1], other) for other in topics[-len(threads) :])
         if not same and name != TOMOTOPY:
             raise AssertionError(f"{name}: the topics depend on the number of threads")
-        medians = [float(np.median(taken)) for taken in seconds]
-        for n, median, found in zip(threads, medians, topics, strict=True):
+        for (parts, n), median, found in zip(ways, medians, topics, strict=True):
             reached = likelihood(corpus, found, n_topics)
-            cells = [f"{median:.4f}", f"{medians[0] / median:.2f}", f"{reached:.3f}", "yes" if same else "no"]
-            rows.append([str(n_topics), name, str(n), *cells])
+            cells = [f"{median:.4f}", f"{medians[0] / median:.2f}", f"{reached:.3f}"]
+            rows.append([str(n_topics), name, "" if name == TOMOTOPY else str(parts), str(n), *cells])
     return rows
 
 
@@ -178,7 +179,7 @@ HEAD = [
     "K", "tool", "s a sweep, median", "least", "M tokens/s", "sweeps", "log p(w, z) a token", "s to the goal",
     "of the goal-setter's time", "memory, MB", "first call, s",
 ]  # fmt: skip
-THREADS_HEAD = ["K", "tool", "threads", "s a sweep, median", "speed-up", "log p(w, z) a token", "same bits"]
+THREADS_HEAD = ["K", "tool", "shards", "threads", "s a sweep, median", "speed-up", "log p(w, z) a token"]
 
 
 def rows_of(
@@ -270,12 +271,14 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
             rows += more
             notes.append(note)
             if max(given.threads) > 1:
-                thread_rows += race_threads(corpus, n_topics, tools, sorted({1, *given.threads}), given.thread_sweeps)
+                thread_rows += race_threads(corpus, n_topics, tools, sorted({1, *given.threads}), given.thread_turns)
             draw(results, given.out / f"{given.name}.png")
             write_points(results, given.out / f"{given.name}.csv")
         text += [table(HEAD, rows), "\n".join(f"- {note}" for note in notes)]
         if thread_rows:
-            text.append(f"On threads ({SHARDS} shards for every number of threads, {given.thread_sweeps} sweeps):")
+            text.append(
+                f"On threads, medians of {given.thread_turns} turns of {TURN} sweeps; equal shards gave equal bits:"
+            )
             text.append(table(THREADS_HEAD, thread_rows))
     text.append(
         f"![likelihood against seconds]({given.name}.png)\n\nThe points are in [{given.name}.csv]({given.name}.csv)."
@@ -311,7 +314,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--samplers", nargs="+", help=f"of {', '.join(kernel_names())} (default: all)")
     parser.add_argument("--sweeps", type=int, default=100)
     parser.add_argument("--every", type=int, default=5, help="sweeps between looks at the likelihood")
-    parser.add_argument("--thread-sweeps", type=int, default=10)
+    parser.add_argument("--thread-turns", type=int, default=8)
     parser.add_argument("--seconds-cap", type=float, default=1e9, help="of all sweeps of one race together")
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--mallet", type=Path, help="path of MALLET's bin/mallet")
@@ -321,8 +324,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--name", default="lda", help="of the files written to --out")
     parser.add_argument("--peak-of", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if min(given.sweeps, given.every, given.thread_sweeps, *given.topics, *given.threads) < 1:
-        parser.error("--sweeps, --every, --thread-sweeps, --topics and --threads must be at least 1")
+    if min(given.sweeps, given.every, given.thread_turns, *given.topics, *given.threads) < 1:
+        parser.error("--sweeps, --every, --thread-turns, --topics and --threads must be at least 1")
     unknown = set(given.samplers or ()) - set(kernel_names())
     if unknown:
         parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(kernel_names())}")

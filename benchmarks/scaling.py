@@ -41,7 +41,7 @@ class Cell(NamedTuple):
 
 
 def measure(corpus: Corpus, sampler: str, n_topics: int, settle: int, sweeps: int, threads: int, clock: str) -> Cell:
-    schedule = Schedule() if threads == 1 else Schedule(n_shards=4 * threads, n_jobs=threads)
+    schedule = Schedule(n_shards=threads, n_jobs=threads)
     chain = Ours(sampler, corpus, n_topics, schedule)
     seconds = [timed(chain.sweep, clock) for _ in range(settle + sweeps)]
     return Cell(sampler, corpus.n_tokens, n_topics, seconds[0], float(np.median(seconds[settle:])))
@@ -61,7 +61,7 @@ def run(given: argparse.Namespace) -> tuple[list[Cell], list[str]]:
     for n_tokens in sorted(given.tokens):
         corpus = zipf(n_tokens, given.words, 100, doc_length=DOC_LENGTH, seed=1).corpus
         for sampler in given.samplers:
-            warm_up(sampler, corpus, 2, 1 if given.threads == 1 else 4 * given.threads)
+            warm_up(sampler, corpus, 2, given.threads)
             for n_topics in sorted(given.topics):
                 smaller = [c for c in cells if (c.sampler, c.n_topics) == (sampler, n_topics)]
                 expected = smaller[-1].first * n_tokens / smaller[-1].n_tokens * rounds if smaller else 0.0
@@ -124,7 +124,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--samplers", nargs="+", default=["auto"], choices=kernel_names())
     parser.add_argument("--settle", type=int, default=10)
     parser.add_argument("--sweeps", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1, help="with more than one: four shards a thread")
+    parser.add_argument("--threads", type=int, default=1, help="as many shards")
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--seconds-cap", type=float, default=600.0, help="of one size's sweeps together")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))

@@ -57,13 +57,14 @@ def test_a_race_without_rivals(data: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(lda, "peak_of", lambda *_: 7_000_000)
     lda.main(
         ["--data", str(data), "--corpus", "tiny", "--topics", "3", "5", "--threads", "1", "2", "--sweeps", "7",
-         "--every", "2", "--thread-sweeps", "2", "--samplers", "dense", "sparse", "--out", str(tmp_path / "out")]
+         "--every", "2", "--thread-turns", "2", "--samplers", "dense", "sparse", "--out", str(tmp_path / "out")]
     )  # fmt: skip
     text = (tmp_path / "out" / "lda.md").read_text()
     assert "tomotopy is not installed, so the goal is set by our first sampler" in text
     assert "is where dense is after 7 sweeps" in text
     assert str(data) not in text
-    assert text.count("| yes |") == 8  # two samplers, two numbers of threads, two numbers of topics
+    assert "equal shards gave equal bits" in text
+    assert all(f"| {k} | {name} | 2 | {n} |" in text for k in (3, 5) for name in ("dense", "sparse") for n in (1, 2))
     assert "| 7 |" in text  # MB
     with (tmp_path / "out" / "lda.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -84,7 +85,7 @@ def test_who_is_late_goes_on_until_the_seconds_are_used_up(corpus: Corpus, monke
 
 
 def test_topics_that_depend_on_threads_are_noticed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(lda.race_threads(corpus, 3, ["dense"], [1, 2], 1)) == 2
+    assert len(lda.race_threads(corpus, 3, ["dense"], [1, 2], 1)) == 3
     real = lda.start
 
     def unlike(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1) -> _tools.Tool:
