@@ -122,6 +122,24 @@ def posterior(case: Case, n_paths: int = 1) -> tuple[np.ndarray, np.ndarray]:
     return states, p / p.sum()
 
 
+def start_probabilities(case: Case, order: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Every state and its probability if tokens are placed in this order, each given those before it."""
+    corpus, prior, beta = case.corpus, case.prior, beta_matrix(case.prior)
+    states = np.array(list(all_states(corpus.n_tokens, case.n_topics)))
+    logs = np.zeros(len(states))
+    for s, z in enumerate(states):
+        for n, i in enumerate(order):
+            before, d, v = np.array(order[:n], int), corpus.token_docs[i], corpus.words[i]
+            weight = np.empty(case.n_topics)
+            for k in range(case.n_topics):
+                there = before[z[before] == k]
+                of_doc, of_word = (corpus.token_docs[there] == d).sum(), (corpus.words[there] == v).sum()
+                share = of_doc + prior.alpha[prior.alpha_row[d], k]
+                weight[k] = share * (of_word + beta[v, k]) / (len(there) + beta[:, k].sum())
+            logs[s] += np.log(weight[z[i]] / weight.sum())
+    return states, np.exp(logs)
+
+
 def state_number(z: np.ndarray, n_topics: int) -> int:
     """Where a state stands in ``all_states``."""
     number = 0

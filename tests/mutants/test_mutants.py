@@ -274,3 +274,33 @@ def test_the_printed_step_for_beta_is_rejected() -> None:
     assert beta_gradient(right) < 1e-2
     with np.errstate(all="ignore"):  # it overflows, or stops where the likelihood still rises
         assert not beta_gradient(wrong) < 1
+
+
+# -- the on-line start -----------------------------------------------------------------------------------------------
+
+START = {
+    "the right one": [],
+    "totals not counted": [("topic[new] += 1", "pass")],
+    "documents not left": [("doc[z[i]] = 0", "pass")],
+    "mass of the smoothing part not updated": [("total_coef += c - coef[new]", "pass")],
+    "seed words forgotten": [("if boost_row[v] >= 0:", "if False:")],
+    "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
+}
+
+
+@pytest.mark.parametrize("what", START)
+def test_start(what: str) -> None:
+    place = mutate("kernels.gibbs_start", *START[what], compiled=True).place_tokens
+    p = 1.0
+    for case in oracle.cases().values():
+        observed = np.zeros(case.n_topics**case.corpus.n_tokens)
+        state = rebuild_lists(case.corpus, np.zeros(case.corpus.n_tokens, int), case.n_topics)
+        for replicate in range(6000):
+            place(case.corpus.words, case.corpus.doc_ptr, *state, *case.prior, stream(33, replicate))
+            observed[oracle.state_number(state.z, case.n_topics)] += 1
+        exact = oracle.start_probabilities(case, list(range(case.corpus.n_tokens)))[1]
+        p = min(p, oracle.chi_square(observed, exact))
+    if what == "the right one":
+        assert p > oracle.FALSE_ALARM
+    else:
+        assert p < REJECT, f"p = {p:.3g}"

@@ -15,10 +15,12 @@ from topicloom.inference.state import (
     State,
     as_dense,
     new_assignments,
+    new_lists,
     rebuild_counts,
     rebuild_lists,
 )
 from topicloom.kernels import counts, gibbs_dense, gibbs_sparse
+from topicloom.kernels.gibbs_start import place_tokens
 from topicloom.kernels.rng import stream
 
 # One block of a sweep: (documents from, to, words from, to), state with its own totals, prior, stream. Returns how
@@ -133,6 +135,9 @@ def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: in
 # -- auto ------------------------------------------------------------------------------------------------------------
 
 
+_ON_LINE = 500  # from so many topics on the first ones are placed one after the other
+
+
 def mean_list(corpus: Corpus, state: SparseState) -> float:
     """Number of topics in the list of a token's word, on average over tokens."""
     return float(corpus.word_counts @ state.list_size / max(corpus.n_tokens, 1))
@@ -145,6 +150,20 @@ def prefers_dense(n_topics: int, list_length: float) -> bool:
     on several topics at a time: ``benchmarks/crossover.py`` measures the line.
     """
     return list_length > 0.65 * n_topics
+
+
+def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+    """With many topics each token's is drawn given those before it, so that no sweep meets lists of all topics.
+
+    With few topics sweeps from random ones are quick, and such a start is the better one: what is placed first binds
+    what comes after (docs/samplers.md has figures).
+    """
+    if prior.n_topics < _ON_LINE:
+        return _sparse_init(corpus, prior, key)
+    state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
+    place_tokens(corpus.words, corpus.doc_ptr, *state, *prior, stream(key.seed, INIT, key.chain))
+    gibbs_sparse.sort_lists(0, corpus.n_words, state.list_ptr, state.list_size, state.entries)
+    return state
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
@@ -170,4 +189,4 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
 
 register(Kernel("dense", _dense_init, rebuild_counts, _dense_sweep, log_joint, _dense_conditional, exact=True))
 register(Kernel("sparse", _sparse_init, rebuild_lists, _sparse_sweep, log_joint, _sparse_conditional, exact=True))
-register(Kernel("auto", _sparse_init, rebuild_lists, _auto_sweep, log_joint, _sparse_conditional, exact=True))
+register(Kernel("auto", _auto_init, rebuild_lists, _auto_sweep, log_joint, _sparse_conditional, exact=True))

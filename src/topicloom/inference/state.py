@@ -74,13 +74,17 @@ def rebuild_counts(corpus: Corpus, z: AnyArray, n_topics: int) -> State:
     return state
 
 
-def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
-    """The state that assignments imply, as lists."""
-    z = np.ascontiguousarray(z, topic_dtype(n_topics))
+def new_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
+    """Room for the lists of a state."""
     room = np.minimum(corpus.word_counts, n_topics)
     list_ptr = np.concatenate(([0], np.cumsum(room, dtype=np.int64)))
     sizes, entries = np.empty(corpus.n_words, np.int32), np.empty(list_ptr[-1], np.int64)
-    state = SparseState(z, list_ptr, sizes, entries, np.empty(n_topics, np.int64))
+    return SparseState(z, list_ptr, sizes, entries, np.empty(n_topics, np.int64))
+
+
+def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
+    """The state that assignments imply, as lists."""
+    state = new_lists(corpus, np.ascontiguousarray(z, topic_dtype(n_topics)), n_topics)
     gibbs_sparse.rebuild_lists(corpus.words, *state)
     return state
 

@@ -15,7 +15,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import SWEEP, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.parallel import cut, run_parallel
 from topicloom.inference.samplers import _first_topics, log_joint
-from topicloom.inference.state import AnyState, SparseState, as_dense, topic_dtype
+from topicloom.inference.state import AnyState, SparseState, as_dense, new_lists, topic_dtype
 from topicloom.kernels import gibbs_dense, warp
 from topicloom.kernels.draw import build_aliases
 from topicloom.kernels.rng import path_key
@@ -42,9 +42,8 @@ def _init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 def _restore(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     z = np.ascontiguousarray(z, topic_dtype(n_topics))
-    list_ptr = np.concatenate(([0], np.cumsum(np.minimum(corpus.word_counts, n_topics), dtype=np.int64)))
-    sizes, entries = np.empty(corpus.n_words, np.int32), np.empty(list_ptr[-1], np.int64)
-    state = SparseState(z, list_ptr, sizes, entries, np.bincount(z, minlength=n_topics).astype(np.int64))
+    state = new_lists(corpus, z, n_topics)
+    state.topic[:] = np.bincount(z, minlength=n_topics)
     warp.fill_lists(0, corpus.n_words, *_by_word(corpus), *state[:-1], n_topics)
     return state
 
