@@ -168,8 +168,8 @@ def scaling(name: str, data: Path) -> str:
         cells = [iteration_seconds(corpus, n_topics, mode) for mode in modes]
         by_topics.append([n_topics, *(f"{s:.3f} ({s / n_topics * 1e3:.2f})" for s in cells)])
     return (
-        f"**{name}**, K = 100: seconds of processor time an iteration (ns a pair).\n\n{table(['pairs', *modes], by_pairs)}\n\n"
-        f"**{name}**: seconds of processor time an iteration (ms a topic).\n\n{table(['K', *modes], by_topics)}"
+        f"**{name}**, K = 100: processor seconds an iteration (ns a pair).\n\n{table(['pairs', *modes], by_pairs)}\n\n"
+        f"**{name}**: processor seconds an iteration (ms a topic).\n\n{table(['K', *modes], by_topics)}"
     )
 
 
