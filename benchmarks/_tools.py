@@ -32,8 +32,10 @@ class Tool(Protocol):
 class Ours:
     """A chain of one of our samplers."""
 
-    def __init__(self, sampler: str, corpus: Corpus, n_topics: int, schedule: Schedule | None = None) -> None:
-        self._kernel, self._corpus, self._prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics)
+    def __init__(
+        self, sampler: str, corpus: Corpus, n_topics: int, schedule: Schedule | None = None, alpha: float = ALPHA
+    ) -> None:
+        self._kernel, self._corpus, self._prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep = schedule or Schedule(), 0
         self._state = self._kernel.init(corpus, self._prior, Key(SEED, 0, 0))
 
@@ -77,8 +79,8 @@ class Tomotopy:
         return np.asarray(ours[theirs])
 
 
-def fixed_prior(corpus: Corpus, n_topics: int) -> Prior:
-    return make_prior(np.full(n_topics, ALPHA), np.full(corpus.n_words, BETA), corpus.n_docs)
+def fixed_prior(corpus: Corpus, n_topics: int, alpha: float = ALPHA) -> Prior:
+    return make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, BETA), corpus.n_docs)
 
 
 def start(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1) -> Tool:

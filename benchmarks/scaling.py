@@ -2,8 +2,9 @@
 
     python -m benchmarks.scaling --tokens 1e5 1e6 1e7 1e8 --topics 100 1000 10000
 
-Corpora are synthetic, with Zipf's law for their words (``topicloom.datasets.zipf``). Chains start from random topics;
-after ``--settle`` sweeps the median of ``--sweeps`` more is taken. A size whose sweeps would take more than
+Corpora are synthetic, with Zipf's law for their words (``topicloom.datasets.zipf``). Chains start as samplers do;
+after ``--settle`` sweeps the median of ``--sweeps`` more is taken. With ``--alpha-sum`` the prior of a document has the
+same weight for every K, where α = 0.1 has that of 1,000 tokens at K = 10,000. A size whose sweeps would take more than
 ``--seconds-cap`` in all, judged by the size before it, is left out and said to be. A table and curves are written to
 ``--out``.
 """
@@ -40,9 +41,11 @@ class Cell(NamedTuple):
         return self.settled / self.n_tokens * 1e9
 
 
-def measure(corpus: Corpus, sampler: str, n_topics: int, settle: int, sweeps: int, threads: int, clock: str) -> Cell:
+def measure(
+    corpus: Corpus, sampler: str, n_topics: int, alpha: float, settle: int, sweeps: int, threads: int, clock: str
+) -> Cell:  # fmt: skip
     schedule = Schedule(n_shards=threads, n_jobs=threads)
-    chain = Ours(sampler, corpus, n_topics, schedule)
+    chain = Ours(sampler, corpus, n_topics, schedule, alpha)
     seconds = [timed(chain.sweep, clock) for _ in range(settle + sweeps)]
     return Cell(sampler, corpus.n_tokens, n_topics, seconds[0], float(np.median(seconds[settle:])))
 
@@ -69,7 +72,9 @@ def run(given: argparse.Namespace) -> tuple[list[Cell], list[str]]:
                 if dropped or expected > given.seconds_cap:
                     left_out.append(f"{sampler}, K = {n_topics:,}, {n_tokens:,} tokens: about {expected:.0f} s")
                     continue
-                cells.append(measure(corpus, sampler, n_topics, given.settle, given.sweeps, given.threads, given.clock))
+                alpha = ALPHA if given.alpha_sum is None else given.alpha_sum / n_topics
+                how = (given.settle, given.sweeps, given.threads, given.clock)
+                cells.append(measure(corpus, sampler, n_topics, alpha, *how))
                 say(f"{sampler}, {n_tokens:,} tokens, K = {n_topics:,}: {cells[-1].per_token:.0f} ns a token")
     return cells, left_out
 
@@ -124,6 +129,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--samplers", nargs="+", default=["auto"], choices=kernel_names())
     parser.add_argument("--settle", type=int, default=10)
     parser.add_argument("--sweeps", type=int, default=3)
+    parser.add_argument("--alpha-sum", type=float, help="α times K; α is 0.1 for every K without it")
     parser.add_argument("--threads", type=int, default=1, help="as many shards")
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--seconds-cap", type=float, default=600.0, help="of one size's sweeps together")
@@ -143,10 +149,11 @@ def main(arguments: Sequence[str]) -> None:
         raise InputError("--seconds-cap leaves nothing to measure; raise it.")
     draw(cells, given.out / f"{given.name}.png")
     head = ["sampler", "K", "tokens", "first sweep, ns a token", "settled, s a sweep", "settled, ns a token"]
+    prior = f"α = {ALPHA}" if given.alpha_sum is None else f"Σα = {given.alpha_sum:g}"
     text = [
         f"`python -m benchmarks.scaling {' '.join(arguments)}`",
         machine(),
-        f"Documents of {DOC_LENGTH:.0f} tokens on average, {given.words:,} words with Zipf's law, α = {ALPHA}, "
+        f"Documents of {DOC_LENGTH:.0f} tokens on average, {given.words:,} words with Zipf's law, {prior}, "
         f"β = {BETA}, {given.threads} thread{'s' * (given.threads > 1)}; settled is the median of {given.sweeps} "
         f"sweeps after {given.settle}, in {given.clock} time.",
         table(head, rows_of(cells)),

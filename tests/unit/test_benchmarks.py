@@ -253,7 +253,7 @@ def test_scaling_leaves_out_what_would_take_too_long(tmp_path: Path, monkeypatch
 
 
 def test_scaling_measures_sweeps(corpus: Corpus) -> None:
-    cell = scaling.measure(corpus, "auto", 3, 1, 2, 1, "wall")
+    cell = scaling.measure(corpus, "auto", 3, 0.1, 1, 2, 1, "wall")
     assert (cell.n_tokens, cell.n_topics) == (corpus.n_tokens, 3)
     assert cell.per_token == pytest.approx(cell.settled / corpus.n_tokens * 1e9)
     assert cell.settled > 0
