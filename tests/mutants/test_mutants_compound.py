@@ -1,0 +1,76 @@
+"""Wrong draws of mixtures, each of which the tests of the right ones must reject."""
+
+import numpy as np
+import pytest
+
+import compound_oracle as compound
+import oracle
+from exact.test_mixtures import mixer
+from mutants.test_mutants import REJECT, mutate
+
+AGS = {
+    "one chance for all tokens of a document": [("a / (a + (i - start))", "a / (a + (stop - start - 1))")],
+    "chances shifted by one token": [("a / (a + (i - start))", "a / (a + (i - start) + 1)")],
+    "first token opens no table for certain": [
+        ("tables = times[start] if", "tables = binomial(stream, times[start], a / (a + 1)) if"),
+    ],
+    "tables of exactly so many tokens": [("            times[i] += times[i + 1]\n", "            pass\n")],
+    "document left in the next one's counts": [("                doc[k] = 0\n", "                doc[k] = 1\n")],
+    "collection of the first document for all": [("np.int64(row[d])", "np.int64(row[0])")],
+}  # fmt: skip
+AGS_STEP = {
+    "γ forgotten": [("prior.alpha.ravel(), rng", "now.pi.ravel(), rng")],
+    "α forgotten": [("+ now.alpha, log_pi", "+ 1.0, log_pi")],
+    "γ forgotten in the next prior": [("self.gamma * self.pi", "1.0 * self.pi")],
+}
+MGS = {
+    "no Metropolis-Hastings correction": [("chance = exp(min(ratio, 0.0))", "chance = 1.0")],
+    "γ forgotten": [("a = gamma * x / total", "a = x / total")],
+    "γ|φ| in place of γ|φ|/Σ|φ|": [("a = gamma * x / total", "a = gamma * x")],
+    "proposals taken for symmetric": [
+        ("ratio += _log_proposal(now, new, new_drift, step) - _log_proposal(new, now, drift, step)", "pass"),
+    ],
+    "reverse proposal with the old variances": [("_log_proposal(now, new, new_drift, step)",
+                                                 "_log_proposal(now, now, drift, step)")],
+    "proposal ratio upside down": [("_log_proposal(now, new, new_drift, step) - _log_proposal(new, now, drift, step)",
+                                    "_log_proposal(new, now, drift, step) - _log_proposal(now, new, new_drift, step)")],
+    "normalising constant of the proposal left out": [("0.5 * log(x) + away", "away")],
+    "α forgotten": [("(alpha[k] - 1.0) * log(x) - x", "-x"), ("drift[k] = alpha[k] - x", "drift[k] = 1.0 - x")],
+}  # fmt: skip
+ALPHA, STEP = 0.3, 0.0  # a step size at which a fair share of proposals is not accepted
+
+
+def step_with(kernels: list[tuple[str, str]], step: list[tuple[str, str]]) -> object:
+    """The package's step with changes to its kernels and to itself, as plain Python."""
+    wrong = mutate("inference.mixtures", *step)
+    wrong.step.__globals__["kernels"] = mutate("kernels.mixtures", *kernels)
+    return wrong.step
+
+
+def p_value(step, method: str, n: int) -> float:
+    try:
+        with np.errstate(all="ignore"):
+            moves, steps = (3, 1) if method == "ags" else (1, 12)
+            return compound.mixtures_invariance(mixer(step, method, ALPHA, moves, STEP, steps), ALPHA, n, seed=8)
+    except IndexError:  # counts that cannot be
+        return 0.0
+
+
+@pytest.mark.parametrize("method", ["ags", "mgs"])
+def test_the_unchanged_steps_pass(method: str) -> None:
+    assert p_value(step_with([], []), method, 4000) > oracle.FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", AGS)
+def test_wrong_auxiliary_variables_are_rejected(name: str) -> None:
+    assert p_value(step_with(AGS[name], []), "ags", 5000) < REJECT
+
+
+@pytest.mark.parametrize("name", AGS_STEP)
+def test_wrong_steps_are_rejected(name: str) -> None:
+    assert p_value(step_with([], AGS_STEP[name]), "ags", 5000) < REJECT
+
+
+@pytest.mark.parametrize("name", MGS)
+def test_wrong_langevin_steps_are_rejected(name: str) -> None:
+    assert p_value(step_with(MGS[name], []), "mgs", 2500) < REJECT
