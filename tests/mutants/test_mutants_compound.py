@@ -37,7 +37,7 @@ MGS = {
     "normalising constant of the proposal left out": [("0.5 * log(x) + away", "away")],
     "α forgotten": [("(alpha[k] - 1.0) * log(x) - x", "-x"), ("drift[k] = alpha[k] - x", "drift[k] = 1.0 - x")],
 }  # fmt: skip
-ALPHA, STEP = 0.3, 0.0  # a step size at which a fair share of proposals is not accepted
+STEP = 0.3  # at which a fair share of proposals is not accepted
 
 
 def step_with(kernels: list[tuple[str, str]], step: list[tuple[str, str]]) -> object:
@@ -50,10 +50,15 @@ def step_with(kernels: list[tuple[str, str]], step: list[tuple[str, str]]) -> ob
 def p_value(step, method: str, n: int) -> float:
     try:
         with np.errstate(all="ignore"):
-            moves, steps = (3, 1) if method == "ags" else (1, 12)
-            return compound.mixtures_invariance(mixer(step, method, ALPHA, moves, STEP, steps), ALPHA, n, seed=8)
+            alpha, moves, steps = (0.5, 3, 1) if method == "ags" else (2.0, 1, 12)
+            return compound.mixtures_invariance(mixer(step, method, alpha, moves, STEP, steps), alpha, n, seed=8)
     except IndexError:  # counts that cannot be
         return 0.0
+
+
+def rejected(step, method: str) -> bool:
+    """Most are rejected at once; the subtle ones take more draws."""
+    return any(p_value(step, method, n) < REJECT for n in (1500, 6000))
 
 
 @pytest.mark.parametrize("method", ["ags", "mgs"])
@@ -63,14 +68,14 @@ def test_the_unchanged_steps_pass(method: str) -> None:
 
 @pytest.mark.parametrize("name", AGS)
 def test_wrong_auxiliary_variables_are_rejected(name: str) -> None:
-    assert p_value(step_with(AGS[name], []), "ags", 5000) < REJECT
+    assert rejected(step_with(AGS[name], []), "ags")
 
 
 @pytest.mark.parametrize("name", AGS_STEP)
 def test_wrong_steps_are_rejected(name: str) -> None:
-    assert p_value(step_with([], AGS_STEP[name]), "ags", 5000) < REJECT
+    assert rejected(step_with([], AGS_STEP[name]), "ags")
 
 
 @pytest.mark.parametrize("name", MGS)
 def test_wrong_langevin_steps_are_rejected(name: str) -> None:
-    assert p_value(step_with(MGS[name], []), "mgs", 2500) < REJECT
+    assert rejected(step_with(MGS[name], []), "mgs")
