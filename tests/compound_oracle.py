@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
@@ -133,3 +133,39 @@ def mixtures_invariance(move: Callable[[np.ndarray, int], np.ndarray], alpha: fl
     last = np.array([move(share, replicate) for replicate, share in enumerate(first)])
     u = beta_distribution.cdf(last, alpha, alpha)
     return min(kstest(np.interp(u[:, j], grid, reached[j]), "uniform").pvalue for j in range(2))
+
+
+# -- variational EM ------------------------------------------------------------------------------------------------
+
+
+def vem_bound(
+    corpus: Corpus, row: np.ndarray, lam: np.ndarray, rho: np.ndarray, tau: np.ndarray, eta: float, gamma: float,
+    alpha: np.ndarray,
+) -> float:  # fmt: skip
+    """Eqs. 63 and 66, term by term, with the best φ for every token; λ is topics × words.."""
+    n_topics, n_words = lam.shape
+    log_beta = digamma(lam) - digamma(lam.sum(axis=1))[:, None]
+    total = 0.0
+    for k in range(n_topics):
+        total += gammaln(n_words * eta) - n_words * gammaln(eta) + np.sum((eta - 1) * log_beta[k])
+        total -= gammaln(lam[k].sum()) - gammaln(lam[k]).sum() + np.sum((lam[k] - 1) * log_beta[k])
+    for own in tau:
+        log_pi = digamma(own) - digamma(own.sum())
+        total += gammaln(alpha.sum()) - gammaln(alpha).sum() + np.sum((alpha - 1) * log_pi)
+        total -= gammaln(own.sum()) - gammaln(own).sum() + np.sum((own - 1) * log_pi)
+    for d in range(corpus.n_docs):
+        words = corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]]
+        if len(words) == 0:
+            continue
+        own, r = tau[row[d]], rho[d]
+        a, mean = own.sum(), own / own.sum()
+        log_theta = digamma(r) - digamma(r.sum())
+        total += gammaln(gamma) - gamma * (n_topics - 1) / a
+        total -= (gamma - n_topics) * (np.log(a) - digamma(a) + digamma(r.sum()))
+        total -= np.sum(gammaln(gamma * mean) + (1 - gamma * mean) * (np.log(own) - digamma(own) + digamma(r)))
+        total -= gammaln(r.sum()) - gammaln(r).sum() + np.sum((r - 1) * log_theta)
+        for v in words:
+            phi = np.exp(log_theta + log_beta[:, v])
+            phi /= phi.sum()
+            total += np.sum(phi * (log_theta + log_beta[:, v] - np.log(phi)))
+    return float(total)

@@ -300,3 +300,53 @@ def test_labels_that_a_file_cannot_hold(data, tmp_path: Path) -> None:
     found = CompoundLDA(3, max_iter=3, random_state=0).fit(data.corpus, groups=groups)
     with pytest.raises(InputError, match="cannot be saved; use text or numbers"):
         found.save(tmp_path / "model")
+
+
+# -- without sampling ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def variational(data) -> CompoundLDA:
+    return CompoundLDA(4, inference="vem", max_iter=200, tol=1e-3, random_state=2).fit(data.corpus)
+
+
+def test_variational_em_finds_topics_and_mixtures(data, variational: CompoundLDA) -> None:
+    order = matched(variational, data)
+    assert sorted(order) == [0, 1, 2, 3]
+    assert variational.converged_
+    np.testing.assert_allclose(variational.pi_.sum(axis=1), 1)
+    assert np.abs(variational.pi_[:, order] - data.pi).sum(axis=1).max() < 0.4
+    assert variational.pi_draws_.shape == (200, 3, 4)
+    np.testing.assert_allclose(variational.pi_draws_.mean(axis=0), variational.pi_, atol=0.05)
+    bounds = variational.trace_.log_joint
+    assert bounds == sorted(bounds)
+    assert variational.doc_topic_.shape == (100, 4)
+    theta = variational.transform(data.corpus)
+    assert np.abs(theta - variational.doc_topic_).max() < 0.1
+    assert variational.perplexity(data.corpus) < 50
+    assert len(variational.prevalence()) == 12
+
+
+def test_variational_em_takes_fractions_and_goes_on_where_it_stopped(data, tmp_path: Path) -> None:
+    matrix, groups = data.corpus.to_matrix() * 0.5, data.corpus.groups
+    options = {"inference": "vem", "collection_prior": None, "tol": 0.0, "random_state": 1}
+    straight = CompoundLDA(4, max_iter=12, **options).fit(matrix, groups=groups)
+    CompoundLDA(4, max_iter=7, checkpoint_dir=tmp_path / "run", **options).fit(matrix, groups=groups)
+    whole = topicloom.resume(tmp_path / "run", max_iter=12)
+    assert whole.fingerprint_ == straight.fingerprint_
+    np.testing.assert_array_equal(whole.pi_draws_, straight.pi_draws_)
+    loaded = topicloom.load(tmp_path / "run")
+    np.testing.assert_array_equal(loaded.pi_, straight.pi_)
+    np.testing.assert_array_equal(loaded.transform(matrix, groups), straight.transform(matrix, groups))
+    assert loaded.collection_prior_[0] == straight.collection_prior_[0] != 1.0
+
+
+@pytest.mark.parametrize("options", [{"n_paths": 2}, {"mixtures": np.full(4, 0.25)}, {"tol": -1.0}])
+def test_options_that_variational_em_does_not_take(data, options: dict) -> None:
+    with pytest.raises(InputError, match=next(iter(options))):
+        CompoundLDA(4, inference="vem", **options).fit(data.corpus)
+
+
+def test_threads_do_not_change_variational_em(data, variational: CompoundLDA) -> None:
+    two = CompoundLDA(4, inference="vem", max_iter=200, tol=1e-3, random_state=2, n_jobs=2).fit(data.corpus)
+    assert two.fingerprint_ == variational.fingerprint_

@@ -22,7 +22,7 @@ from topicloom.kernels.gamma import log_gamma
 from topicloom.kernels.rng import stream, uniform
 
 Method = Literal["ags", "mgs", "fixed"]
-_MIXTURES = 7  # what the streams are for
+_MIXTURES, DRAWS = 7, 8  # what the streams are for
 _ROUNDS, _CLOSE = 20, 1e-5
 _DECAY = 0.6  # of the adaptation of step sizes: gains of t^-0.6
 

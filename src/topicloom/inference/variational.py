@@ -14,6 +14,7 @@ from scipy.special import digamma, gammaln, polygamma
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
+from topicloom.inference import vem
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, run_parallel
 from topicloom.kernels import variational_bayes as vb
@@ -23,11 +24,12 @@ from topicloom.kernels._jit import as_input
 from topicloom.kernels.rng import path_key
 from topicloom.kernels.rng import stream as random_stream
 
-Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact"]
-MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
+Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact", "vem"]
+MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")  # of LDA; "vem" is VB for documents in collections
 _INIT = 4  # what the streams are for; samplers have 1 to 3
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 _RARE = 1e-12  # a chance below which a count is taken to be 0
+_NONE = np.zeros((0, 0))
 
 
 class PairIndex(NamedTuple):
@@ -71,6 +73,8 @@ class VariationalState(NamedTuple):
     doc_var: FloatArray  # [D, K] Var[n_dk], for cvb
     word_var: FloatArray  # [V, K]
     topic_var: FloatArray  # [K]
+    tau: FloatArray = _NONE  # [J, K] parameters of the collections' mixtures, for vem
+    hyper: FloatArray = _NONE  # [1, 1 + K] their γ and α
 
 
 class Work(NamedTuple):
@@ -94,7 +98,7 @@ def word_prior(prior: Prior) -> FloatArray:
 def bytes_needed(mode: Mode, corpus: Corpus, n_topics: int) -> int:
     """Memory of a state: 4 bytes a pair and topic, and 8 a document or word and topic."""
     tables = 8 * n_topics * (corpus.n_docs + corpus.n_words)
-    if mode == "vb":
+    if mode in ("vb", "vem"):
         return 2 * tables
     pairs = len(corpus.pairs.word)
     if mode == "cvb_exact":
@@ -105,9 +109,9 @@ def bytes_needed(mode: Mode, corpus: Corpus, n_topics: int) -> int:
 def start(index: PairIndex, mode: Mode, prior: Prior, seed: int, chain: int) -> VariationalState:
     """Random topics: random γ for the collapsed modes, random Dirichlet parameters for VB."""
     n_docs, n_topics = len(index.ptr) - 1, prior.n_topics
-    if mode == "vb":
+    if mode in ("vb", "vem"):
         none = np.zeros((0, n_topics))
-        doc = prior.alpha[0] + index.doc_weight[:, None] / n_topics
+        doc = prior.alpha[prior.alpha_row] + index.doc_weight[:, None] / n_topics
         word = word_prior(prior)
         word += first_words(word.shape, seed, chain)
         return VariationalState(none, doc, word, word.sum(axis=0), none, none, np.zeros(n_topics))
@@ -147,7 +151,7 @@ def iterate(
 
     A token has moved by half the sum of the differences of its topics' probabilities.
     """
-    if mode == "vb":
+    if mode in ("vb", "vem"):
         state, moved = _iterate_vb(index, state, prior, work)
     elif mode == "cvb_exact":
         state, moved = _iterate_exact(index, state, prior)
@@ -169,7 +173,7 @@ def _iterate_vb(index: PairIndex, state: VariationalState, prior: Prior, work: W
     """Documents until they stay (eqs. 4, 6), then the topics (eq. 5)."""
     topics = exp_topics(state.word, work.n_jobs)
     doc = state.doc
-    fitted = fit_documents(index, topics, prior.alpha[0], False, work, doc)
+    fitted = fit_documents(index, topics, prior.alpha, False, work, doc, prior.alpha_row)
     add_up_words(index, topics, fitted, state.word, work.n_jobs)
     add_word_prior(state.word, prior)
     return state._replace(topic=state.word.sum(axis=0)), float(fitted.moved.sum())
@@ -202,17 +206,20 @@ def add_word_prior(word: FloatArray, prior: Prior) -> None:
 
 
 def fit_documents(
-    index: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, doc: FloatArray
-) -> Fitted:
-    """Bring ``doc`` to where it stays, the topics held fixed."""
+    index: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, doc: FloatArray,
+    alpha_row: Int32Array | None = None,
+) -> Fitted:  # fmt: skip
+    """Bring ``doc`` to where it stays, the topics held fixed; α may have rows, of which one is each document's."""
     n_docs = len(doc)
+    alphas = as_input(np.atleast_2d(alpha))
+    rows = as_input(np.zeros(n_docs, np.int32) if alpha_row is None else alpha_row)
     mix, scale = np.empty_like(doc), np.empty(len(index.word))
     moved, fit = np.empty(n_docs), np.empty(n_docs)
 
     def run(part: tuple[int, int]) -> None:
         vb.fit_documents(
-            *part, index.ptr, index.word, index.count, topics, alpha, plain, work.fresh, work.doc_tol, work.doc_rounds,
-            doc, mix, scale, moved, fit,
+            *part, index.ptr, index.word, index.count, topics, alphas, rows, plain, work.fresh, work.doc_tol,
+            work.doc_rounds, doc, mix, scale, moved, fit,
         )  # fmt: skip
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), work.n_jobs)
@@ -279,14 +286,26 @@ def _distributions(
 # -- bounds --------------------------------------------------------------------------------------------------------
 
 
-def bound(index: PairIndex, state: VariationalState, mode: Mode, prior: Prior, n_jobs: int = 1) -> float:
-    """A lower bound of log p(words): eq. 2 for VB, eq. 12 for the others.
+def bound(
+    index: PairIndex,
+    state: VariationalState,
+    mode: Mode,
+    prior: Prior,
+    n_jobs: int = 1,
+    alpha_prior: tuple[float, float] | None = None,
+) -> float:
+    """A lower bound of log p(words): eq. 2 for VB, eq. 12 for the others, compound LDA eq. 63 for vem.
 
     Eq. 12 needs E[log Γ(prior + n)]: exact for cvb_exact; for cvb and cvb0 the case n = 0 is taken exactly and the rest
     expanded to the second order, so that there it is an approximation of a bound.
     """
     if mode == "vb":
         return _bound_vb(index, state, prior, n_jobs)
+    if mode == "vem":
+        gamma, alpha = float(state.hyper[0, 0]), state.hyper[0, 1:]
+        n_docs = _used_docs(index, prior)
+        own = vem.collections_part(state.tau, gamma, alpha, n_docs, alpha_prior)
+        return _bound_vb(index, state, prior, n_jobs) + own
     if mode == "cvb_exact":
         return bound_exact(index, state.gamma, prior)
     return _bound_with_zero(index, state, prior)
@@ -301,8 +320,40 @@ def _bound_vb(index: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), n_jobs)
     used = np.diff(index.ptr) > 0
-    docs = -dirichlet_divergence(state.doc[used], prior.alpha[0])
+    docs = -dirichlet_divergence(state.doc[used], prior.alpha[prior.alpha_row[used]])
     return float(fit.sum() + docs - dirichlet_divergence(state.word.T, word_prior(prior).T))
+
+
+def _used_docs(index: PairIndex, prior: Prior) -> Int64Array:
+    """Documents with words of each row of α."""
+    used = np.diff(index.ptr) > 0
+    return np.bincount(prior.alpha_row[used], minlength=len(prior.alpha)).astype(np.int64)
+
+
+def start_collections(state: VariationalState, prior: Prior, settings: vem.Settings) -> VariationalState:
+    """The state with mixtures of collections that know nothing yet."""
+    tau = prior.alpha / prior.alpha.sum(axis=1, keepdims=True) * max(float(settings.alpha.sum()), 1.0)
+    return state._replace(tau=tau, hyper=np.concatenate(([settings.gamma], settings.alpha))[None, :])
+
+
+def fit_collections(
+    index: PairIndex, state: VariationalState, prior: Prior, settings: vem.Settings, learn: bool
+) -> tuple[VariationalState, Prior, float]:
+    """Mixtures, then γ and α where they are learned; also how far, relatively, these two moved."""
+    used = np.diff(index.ptr) > 0
+    seen = vem.Evidence(_used_docs(index, prior), np.empty_like(state.tau))
+    vb.mean_log_by_row(state.doc, used, prior.alpha_row, seen.mean_log)
+    gamma, alpha, moved = float(state.hyper[0, 0]), state.hyper[0, 1:].copy(), 0.0
+    tau = vem.fit_mixtures(state.tau, gamma, alpha, seen)
+    if learn and settings.learn_gamma:
+        new = vem.fit_gamma(tau, gamma, seen)
+        gamma, moved = new, abs(new - gamma) / gamma
+    if learn and settings.alpha_prior is not None:
+        one = vem.fit_alpha(tau, float(alpha[0]), settings.alpha_prior)
+        alpha, moved = np.full_like(alpha, one), max(moved, abs(one - alpha[0]) / alpha[0])
+    prior = prior._replace(alpha=gamma * vem.split(tau)[0])
+    state.doc[~used] = prior.alpha[prior.alpha_row[~used]]  # documents without words have no other parameters
+    return state._replace(tau=tau, hyper=np.concatenate(([gamma], alpha))[None, :]), prior, moved
 
 
 def dirichlet_divergence(q: FloatArray, p: FloatArray) -> float:
@@ -389,21 +440,22 @@ def fold_in(
 ) -> FloatArray:
     """E[n_dk] of each document with the topics fixed; ``word`` is β + E[n_vk] by word [V, K].
 
-    The mode's own update, to convergence. A document's result follows from its words alone. For cvb0 and cvb α may have
-    rows, of which ``alpha_row`` names each document's.
+    The mode's own update, to convergence. A document's result follows from its words alone. But for cvb_exact α may
+    have rows, of which ``alpha_row`` names each document's.
     """
     pairs = corpus.pairs
     ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(pairs.count)
     n_topics = alpha.shape[-1]
     out = np.zeros((corpus.n_docs, n_topics))
     parts = cut(np.diff(ptr), _PARTS)
-    if mode in ("vb", "svb", "scvb0"):
+    if mode in ("vb", "svb", "scvb0", "vem"):
         topics = word / word.sum(axis=0) if mode == "scvb0" else exp_topics(np.ascontiguousarray(word), n_jobs)
         docs = np.repeat(np.arange(corpus.n_docs, dtype=np.int32), np.diff(ptr))
         index = PairIndex(ptr, words, count, docs, ptr, ptr)  # the order by word is not needed
-        doc: FloatArray = alpha + index.doc_weight[:, None] * (alpha / alpha.sum())
-        fit_documents(index, topics, np.array(alpha), mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc)
-        return np.subtract(doc, alpha, out=doc)
+        own = alpha if alpha_row is None else alpha[alpha_row]
+        doc: FloatArray = own + index.doc_weight[:, None] * (own / own.sum(axis=-1, keepdims=True))
+        fit_documents(index, topics, alpha, mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc, alpha_row)
+        return np.subtract(doc, own, out=doc)
     phi = as_input(word / word.sum(axis=0))
     alpha = as_input(alpha)
     if mode == "cvb_exact":

@@ -46,23 +46,21 @@ class CollectionModel(LDA):
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
-    def _publish_collections(self, corpus: Corpus, chain: Any, recorded: tuple[AnyArray, AnyArray]) -> None:
-        """Set the collections' attributes; ``recorded`` has sweeps and draws of π."""
+    def _publish_collections(
+        self, corpus: Corpus, recorded: tuple[AnyArray, AnyArray], pi: FloatArray | None = None
+    ) -> None:
+        """Set the collections' attributes; ``recorded`` has sweeps and draws of π, and ``pi`` their mean."""
         self.collections_, row = _groups.collections_of(corpus)
         self.collection_docs_ = np.bincount(row, minlength=len(self.collections_)).astype(np.int64)
-        self._set_draws(*recorded, first=self.n_iter_ // 2 if self.burn_in is None else self.burn_in)
+        self._set_draws(*recorded)
+        mean = self.pi_draws_.mean(axis=0) if pi is None else pi
+        self.pi_ = mean / mean.sum(axis=1, keepdims=True)
+        self.alpha_ = self.gamma_ * (self.collection_docs_ @ self.pi_ / self.collection_docs_.sum())
 
-    def _set_draws(self, sweeps: AnyArray, draws: AnyArray, first: int) -> None:
+    def _set_draws(self, sweeps: AnyArray, draws: AnyArray) -> None:
         self._sweeps, self._draws = sweeps, draws
-        late = sweeps >= first
+        late = sweeps >= (self.n_iter_ // 2 if self.burn_in is None else self.burn_in)
         self.pi_draws_ = draws[late] if late.any() else draws[-1:]
-        self.pi_ = self.pi_draws_.mean(axis=0)
-        self.pi_ /= self.pi_.sum(axis=1, keepdims=True)
-        self.alpha_ = self.gamma_ * self._pooled()
-
-    def _pooled(self) -> FloatArray:
-        """The mixture of a document of which no collection is known: the mean, by documents."""
-        return np.asarray(self.collection_docs_ @ self.pi_ / self.collection_docs_.sum())
 
     @property
     def pi_trace_(self) -> tuple[Int64Array, FloatArray]:
@@ -190,6 +188,7 @@ class CollectionModel(LDA):
         return {
             "collections": to_bytes(check_plain("collections", self.collections_)),
             "collection_docs": self.collection_docs_,
+            "pi": self.pi_,
             "pi_sweeps": self._sweeps,
             "pi_draws": self._draws,
             "gamma": np.array([self.gamma_]),
@@ -200,9 +199,8 @@ class CollectionModel(LDA):
         try:
             self.collections_ = tuple(from_bytes(arrays["collections"]))
             self.collection_docs_, self.gamma_ = arrays["collection_docs"], float(arrays["gamma"][0])
-            self.collection_prior_ = arrays["collection_prior"]
-            first = self.n_iter_ // 2 if self.burn_in is None else self.burn_in
-            self._set_draws(arrays["pi_sweeps"], arrays["pi_draws"], first)
+            self.collection_prior_, self.pi_ = arrays["collection_prior"], arrays["pi"]
+            self._set_draws(arrays["pi_sweeps"], arrays["pi_draws"])
         except KeyError as error:
             raise StorageError(f"the model's file has no {error}; it is not complete.") from error
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -11,14 +11,23 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.estimates import Estimator
+from topicloom.inference import vem
 from topicloom.inference.chain import Callback, Chain, Plan
 from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.mixtures import Mixing, Mixtures, start_mixtures
+from topicloom.inference.mixtures import DRAWS, Mixing, Mixtures, start_mixtures
+from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DocTopicPaths
+from topicloom.inference.stochastic import Steps
+from topicloom.inference.variational import VariationalState, Work
+from topicloom.inference.variational_run import VariationalPlan
+from topicloom.inference.vem import Settings
+from topicloom.kernels.gamma import dirichlets
+from topicloom.kernels.rng import stream
 from topicloom.models import _groups, _inputs
 from topicloom.models.collections import CollectionModel
 
 _START = 1.0  # γ, and α where it is learned, before anything is known
+_DRAWS = 200  # from the variational distribution of π
 _ADAPTED = 100  # sweeps that adapt step sizes where no burn-in is given
 
 
@@ -145,7 +154,10 @@ class CompoundLDA(CollectionModel):
         ``groups`` has a label of any hashable kind for each document; without it a corpus's own are taken, and where
         there are none all documents are one collection. Callbacks are as in ``LDA``.
         """
-        self._plan(0)  # parameters first: they are quicker to check than data
+        if self.inference == "vem":  # parameters first: they are quicker to check than data
+            self._variational_plan(0, 1.0)
+        else:
+            self._plan(0)
         corpus = _groups.with_groups(self._training_corpus(X), groups, every=True)
         return super().fit(corpus, callbacks=callbacks)
 
@@ -186,11 +198,13 @@ class CompoundLDA(CollectionModel):
         return make_prior(self._start_mixtures(corpus).rows(), beta, corpus.n_docs, boosts, row)
 
     def _start_mixtures(self, corpus: Corpus) -> Mixtures:
-        k = self.n_components
-        alpha = _inputs.check_prior("collection_prior", self.collection_prior, k, "topics", _START)
         labels, _ = _groups.collections_of(corpus)
-        gamma = _START if self.concentration is None else self.concentration
-        return start_mixtures(self._first_pi(len(labels)), gamma, alpha)
+        return start_mixtures(self._first_pi(len(labels)), *self._hyper())
+
+    def _hyper(self) -> tuple[float, FloatArray]:
+        """γ and α, as given or as they start."""
+        alpha = _inputs.check_prior("collection_prior", self.collection_prior, self.n_components, "topics", _START)
+        return float(_START if self.concentration is None else self.concentration), alpha
 
     def _first_pi(self, n_collections: int) -> FloatArray:
         k = self.n_components
@@ -207,6 +221,24 @@ class CompoundLDA(CollectionModel):
             raise InputError("mixtures must have positive shares that sum to 1 for each collection.")
         return rows
 
+    def _variational_plan(self, seed: int, total_docs: float) -> VariationalPlan:
+        plan = self._plan(seed)
+        assert plan.mixing is not None
+        for name, given in (("n_paths", self.n_paths != 1), ("mixtures", self.mixtures is not None)):
+            if given:
+                raise InputError(f'{name} is for sampling; use inference="ags" or "mgs", or leave it out.')
+        _inputs.check_whole("max_doc_update_iter", self.max_doc_update_iter, 1)
+        for name in ("tol", "mean_change_tol"):
+            _inputs.check_number(name, getattr(self, name), 0.0, np.inf)
+        start = self._hyper()
+        return VariationalPlan(
+            mode="vem", seed=seed, max_iter=self.max_iter, tol=self.tol,
+            work=Work(self.mean_change_tol, self.max_doc_update_iter, 1, resolve_jobs(self.n_jobs)),
+            steps=Steps(1, 1.0, 1.0, total_docs, False, False), learn_beta=plan.learn_beta,
+            trace_every=plan.trace_every, checkpoint_every=plan.checkpoint_every,
+            collections=Settings(*start, plan.mixing.learn_gamma, plan.mixing.alpha_prior),
+        )  # fmt: skip
+
     # -- what was learned ----------------------------------------------------------------------------------------
 
     def _publish(
@@ -214,12 +246,24 @@ class CompoundLDA(CollectionModel):
     ) -> None:
         super()._publish(corpus, chains, log_joints, seed, interrupted)
         chain = chains[self.best_chain_]
+        if self.inference == "vem":
+            self._publish_variational(corpus, cast(VariationalState, chain.state))
+            return
         mixtures = chain.mixtures
         assert mixtures is not None
         self.gamma_, self.collection_prior_ = mixtures.gamma, mixtures.alpha
         draws = np.array(mixtures.draws) if mixtures.draws else mixtures.pi[None]
         sweeps = np.array(mixtures.sweeps if mixtures.draws else [chain.sweep], np.int64)
-        self._publish_collections(corpus, chain, (sweeps, draws))
+        self._publish_collections(corpus, (sweeps, draws))
+
+    def _publish_variational(self, corpus: Corpus, state: VariationalState) -> None:
+        """As of a chain, with draws from the Dirichlet distributions q(π_j)."""
+        self.gamma_, self.collection_prior_ = float(state.hyper[0, 0]), state.hyper[0, 1:]
+        draws = np.empty((_DRAWS, *state.tau.shape))
+        rng = stream(self.seed_, DRAWS)
+        for draw in draws:
+            dirichlets(rng, state.tau, draw)
+        self._publish_collections(corpus, (np.full(_DRAWS, self.n_iter_), draws), vem.split(state.tau)[0])
 
 
 def _gamma_prior(given: Any) -> tuple[float, float]:
