@@ -11,16 +11,16 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, in_turn, machine, table, without_path
+from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_path
 from benchmarks._tools import TOMOTOPY, Tomotopy
 from topicloom import LDA, CompoundLDA, read
 from topicloom.corpus import Corpus
+from topicloom.errors import MissingExtraError
 from topicloom.inference.chain import Plan, advance, start_chain
 from topicloom.inference.variational import pair_index
 from topicloom.inference.variational_run import advance as advance_variational
@@ -85,7 +85,10 @@ def report(
     if max_docs is not None:
         corpus = corpus.select(np.arange(min(max_docs, corpus.n_docs)))
     k = n_topics or PAPER_TOPICS[name]
-    has_yardstick = find_spec(TOMOTOPY) is not None
+    try:
+        has_yardstick = rival(TOMOTOPY) is not None
+    except MissingExtraError:
+        has_yardstick = False
     rows, yard = [], float("nan")
     for sampler in samplers:
         found = seconds(corpus, k, sampler, sweeps, clock, n_langevin, has_yardstick and sampler == samplers[0])
@@ -95,9 +98,10 @@ def report(
                      *(f"{1e3 * t:.1f} ({t / base:.2f})" for t in list(found.values())[1:])])  # fmt: skip
     steps = f"MGS, {n_langevin} steps (ratio)"
     vem = vem_seconds(corpus, k, min(sweeps, 5), clock)
+    beside = "" if np.isnan(yard) else f"; tomotopy's LDA {1e3 * yard:.1f} ms"
     lines = [
         f"**{name}**, K = {k}, {corpus.n_tokens:,} tokens, {len(set(corpus.groups or ()))} collections, ms of {clock} "
-        f"time, median of {sweeps} sweeps; VEM {vem:.2f} s an iteration; tomotopy's LDA {1e3 * yard:.1f} ms.",
+        f"time, median of {sweeps} sweeps; VEM {vem:.2f} s an iteration{beside}.",
         table(["sampler", "LDA", "AGS (ratio)", "MGS (ratio)", steps], rows),
     ]
     if k == PAPER_TOPICS.get(name):

@@ -2,6 +2,12 @@
 
 from topicloom.evaluation.clusters import silhouette_widths, topic_clusters, topic_linkage
 from topicloom.evaluation.coherence import coherence
+from topicloom.evaluation.collection_plots import (
+    plot_collections,
+    plot_simplex,
+    plot_topic_tree,
+    plot_topics_by_collection,
+)
 from topicloom.evaluation.collections import (
     Change,
     Interval,
@@ -49,8 +55,12 @@ __all__ = [
     "mixture_difference",
     "mixture_trend",
     "plot_bucket_lengths",
+    "plot_collections",
+    "plot_simplex",
     "plot_time_entropy",
+    "plot_topic_tree",
     "plot_topic_weights",
+    "plot_topics_by_collection",
     "silhouette_widths",
     "time_entropy",
     "topic_clusters",
