@@ -35,8 +35,7 @@ def test_tails_count_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = mixtures.tails(corpus, data.z, prior)
     for found, right in zip(whole, tails_of(expected), strict=True):
         np.testing.assert_array_equal(found, right)
-    blocks = mixtures.document_blocks
-    monkeypatch.setattr(mixtures, "document_blocks", lambda ptr: blocks(ptr, 20))  # as a corpus of many blocks
+    monkeypatch.setattr(mixtures, "_BLOCK", 20)  # as a corpus of many blocks
     for found, right in zip(mixtures.tails(corpus, data.z, prior), whole, strict=True):
         np.testing.assert_array_equal(found, right)
 

@@ -15,7 +15,7 @@ AGS = {
         ("tables = times[start] if", "tables = binomial(stream, times[start], a / (a + 1)) if"),
     ],
     "tables of exactly so many tokens": [("            times[i] += times[i + 1]\n", "            pass\n")],
-    "document left in the next one's counts": [("                doc[k] = 0\n", "                doc[k] = 1\n")],
+    "document left in the next one's counts": [("            doc[k] = 0\n", "            doc[k] = 1\n")],
     "collection of the first document for all": [("np.int64(row[d])", "np.int64(row[0])")],
 }  # fmt: skip
 AGS_STEP = {

@@ -29,31 +29,31 @@ _FEW, _LIKELY = 8, 0.1  # trials so few, or so likely, that each is drawn by its
 @kernel
 def document_cells(
     first: int, last: int, doc_ptr: Int64Array, z: AnyArray, row: Int32Array, n_topics: int,
-    cell: Int64Array, count: Int32Array,
+    cell: Int64Array, count: Int32Array, most: Int64Array,
 ) -> int:  # fmt: skip
-    """Each cell with tokens of each document, and how many; returns how many pairs there are."""
+    """Each cell with tokens of each document, and how many; returns how many pairs there are.
+
+    ``most`` is raised to the largest count of each cell.
+    """
     doc = np.zeros(n_topics, np.int32)
+    seen = np.empty(n_topics + 1, np.int64)
     found = 0
     for d in range(first, last):
-        start, stop = doc_ptr[d], doc_ptr[d + 1]
-        for i in range(start, stop):
-            doc[z[i]] += 1
-        base = np.int64(row[d]) * n_topics
-        for i in range(start, stop):
+        n_seen = 0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
             k = z[i]
-            if doc[k] > 0:
-                cell[found] = base + k
-                count[found] = doc[k]
-                found += 1
-                doc[k] = 0
+            seen[n_seen] = k  # stays there if the topic is a new one; a branch would be guessed wrong too often
+            n_seen += doc[k] == 0
+            doc[k] += 1
+        base = np.int64(row[d]) * n_topics
+        for s in range(n_seen):
+            k = seen[s]
+            cell[found] = base + k
+            count[found] = doc[k]
+            most[base + k] = max(most[base + k], doc[k])
+            found += 1
+            doc[k] = 0
     return found
-
-
-@kernel
-def raise_to(cell: Int64Array, count: Int32Array, found: int, most: Int64Array) -> None:
-    """Let ``most`` be at least the largest count of each cell."""
-    for i in range(found):
-        most[cell[i]] = max(most[cell[i]], count[i])
 
 
 @kernel
