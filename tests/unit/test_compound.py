@@ -164,6 +164,14 @@ def test_new_documents_with_a_known_an_unknown_and_no_collection(data, model: Co
         model.transform(words, ["collection0"] * 5)
 
 
+def test_fit_transform_knows_the_collections(data) -> None:
+    matrix, groups = data.corpus.to_matrix(), list(data.corpus.groups)
+    quick = CompoundLDA(3, max_iter=10, random_state=0)
+    theta = quick.fit_transform(matrix, groups=groups)
+    np.testing.assert_array_equal(theta, quick.transform(matrix, groups))
+    assert np.abs(theta - quick.transform(matrix)).max() > 0
+
+
 def test_knowing_the_collection_predicts_better(data, model: CompoundLDA) -> None:
     more = synthetic_compound(3, [40, 25, 35], 50, 4, doc_length=4, alpha=1.0, gamma=3.0, eta=0.1, seed=4)
     corpus = more.corpus

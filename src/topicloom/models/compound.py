@@ -161,6 +161,10 @@ class CompoundLDA(CollectionModel):
         corpus = _groups.with_groups(self._training_corpus(X), groups, every=True)
         return super().fit(corpus, callbacks=callbacks)
 
+    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> FloatArray:
+        """Learn, and give the topic proportions of the same documents, sampled anew as those of new ones."""
+        return self.fit(X, groups=groups).transform(X, groups)
+
     def _plan(self, seed: int) -> Plan:
         plan = super()._plan(seed)
         _inputs.check_whole("n_langevin", self.n_langevin, 1)
