@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,13 @@ import numpy as np
 from reproduce._common import load, load_split, note, spread, table
 from topicloom import LDA, CompoundLDA
 from topicloom.corpus import Corpus
-from topicloom.evaluation import coherence, silhouette_widths, topic_clusters, topic_sizes
+from topicloom.evaluation import (
+    coherence,
+    plot_topics_by_collection,
+    silhouette_widths,
+    topic_clusters,
+    topic_sizes,
+)
 
 
 @dataclass(frozen=True)
@@ -138,13 +145,31 @@ def figure6(fitted: Sequence[Fitted]) -> str:
     return table(header, rows)
 
 
-def collections(f: Fitted, n_topics: int = 6) -> str:
-    """The topics that change most over ordered collections, or differ most, with 90% intervals."""
+def changing(f: Fitted, n_topics: int) -> list[int]:
+    """The topics that change most over ordered collections, half of them rising, or those that differ most."""
     model = f.clda
-    trend = model.trends(times=range(len(model.collections_)), frame="polars")
-    probability = trend["probability"].to_numpy()
-    order = np.argsort(trend["mean"].to_numpy() if f.case.ordered else np.ptp(model.pi_, axis=0))
-    chosen = [*order[::-1][: n_topics // 2], *order[: n_topics // 2]] if f.case.ordered else order[::-1][:n_topics]
+    if not f.case.ordered:
+        return [int(k) for k in np.argsort(-np.ptp(model.pi_, axis=0))[:n_topics]]
+    order = np.argsort(-model.trends(times=range(len(model.collections_)), frame="polars")["mean"].to_numpy())
+    return [int(k) for k in (*order[: n_topics // 2], *order[-(n_topics // 2) :])]
+
+
+def figure(f: Fitted, folder: Path, n_topics: int = 8) -> None:
+    """Shares of topics that change, a panel a topic (figures 10 and 11)."""
+    import_module("matplotlib").use("Agg")
+    chosen = changing(f, n_topics)
+    names = ["\n".join((" ".join(words[:3]), " ".join(words[3:]))) for words in f.clda.top_words(6)]
+    panels = plot_topics_by_collection(
+        f.clda.pi_draws_, f.clda.collections_, chosen, [names[k] for k in chosen], columns=4
+    )
+    panels[0].figure.savefig(folder / f"compound_{f.name}.png", dpi=100, metadata={"Software": None})
+
+
+def collections(f: Fitted, n_topics: int = 6) -> str:
+    """The topics that change most, or differ most, with 90% intervals."""
+    model = f.clda
+    probability = model.trends(times=range(len(model.collections_)), frame="polars")["probability"].to_numpy()
+    chosen = changing(f, n_topics)
     frame = model.prevalence(frame="polars")
     mean, lower, upper = (
         frame[name].to_numpy().reshape(len(model.collections_), -1) for name in ("mean", "lower", "upper")

@@ -1,12 +1,13 @@
 """George, Xia and Michailidis, "Analyses of multi-collection corpora via compound topic modeling" (2019).
 
     python -m reproduce.compound_lda --data DIR [--sections synthetic gibbs-em figure5 topics times]
-                                     [--corpora news16 yelp nips_years] [--sweeps N] [--runs N] [--quick]
+                                     [--corpora news16 yelp nips_years] [--sweeps N] [--runs N]
+                                     [--figures FOLDER] [--quick]
 
 synthetic: section 3.2 and table 1, over 20 corpora. gibbs-em: figure 4. figure5: perplexity against the number of
 topics, for LDA and for compound LDA with one and with all collections. topics: the hyperparameters of section 4.2.3,
-figure 6, and the collections' topics as in figures 10 and 11, from one model a corpus. times: table 3. DIR holds one
-folder a corpus; the first two sections need none.
+figure 6, and the collections' topics as in figures 10 and 11 (pictures with --figures), from one model a corpus.
+times: table 3. DIR holds one folder a corpus; the first two sections need none.
 """
 
 import argparse
@@ -31,6 +32,7 @@ class Options:
     corpora: Sequence[str]
     sweeps: int | None
     runs: int | None
+    figures: Path | None
     quick: bool
 
     @property
@@ -58,6 +60,10 @@ def figure5(options: Options) -> str:
 def topics(options: Options) -> str:
     sweeps = options.number(options.sweeps, 400, 30)
     fitted = corpora.fit_all(options.data, options.corpora, sweeps, options.max_docs, options.quick)
+    if options.figures is not None:
+        options.figures.mkdir(parents=True, exist_ok=True)
+        for f in fitted:
+            corpora.figure(f, options.figures)
     parts = [
         "Hyperparameters by Gibbs-EM (section 4.2.3). " + corpora.hyperparameters(fitted),
         "Topic sizes and coherence (figure 6):\n\n" + corpora.figure6(fitted),
@@ -90,12 +96,13 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--corpora", nargs="+", choices=list(corpora.CASES), default=list(corpora.CASES))
     parser.add_argument("--sweeps", type=int, help="in place of each section's own number")
     parser.add_argument("--runs", type=int, help="corpora, or chains at the paper's K")
+    parser.add_argument("--figures", type=Path, help="folder for pictures of the collections' topics (matplotlib)")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     given = parser.parse_args(arguments)
     for name in ("sweeps", "runs"):
         if getattr(given, name) is not None and getattr(given, name) < 1:
             raise InputError(f"--{name} must be at least 1.")
-    options = Options(given.data, given.corpora, given.sweeps, given.runs, given.quick)
+    options = Options(given.data, given.corpora, given.sweeps, given.runs, given.figures, given.quick)
     run_sections("reproduce.compound_lda", arguments, options, given.sections, PARTS)
 
 
