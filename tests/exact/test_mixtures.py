@@ -173,7 +173,7 @@ def mixer(step, method: str, alpha: float, n_moves: int, log_step: float, n_step
 @pytest.mark.parametrize("alpha", [0.3, 2.0])
 @pytest.mark.parametrize("method", ["ags", "mgs"])
 def test_mixtures_given_topics_are_invariant(method: str, alpha: float) -> None:
-    p = compound.mixtures_invariance(mixer(mixtures.step, method, alpha, 4, -0.5), alpha, 6000, seed=9)
+    p = compound.mixtures_invariance(mixer(mixtures.step, method, alpha, 4, -0.5), alpha, 4000, seed=9)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
@@ -182,14 +182,14 @@ def test_mixtures_given_topics_are_invariant(method: str, alpha: float) -> None:
     [("ags", "dense", 1), ("ags", "sparse", 1), ("mgs", "dense", 1), ("mgs", "mh", 3)],
 )
 def test_posterior_of_topics_and_mixtures_is_invariant(method: str, kernel: str, n_steps: int) -> None:
-    p = compound.invariance(mover(mixtures.step, method, kernel, n_steps=n_steps), 8000, seed=8)
+    p = compound.invariance(mover(mixtures.step, method, kernel, n_steps=n_steps), 5000, seed=8)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
 @pytest.mark.parametrize("method", ["ags", "mgs"])
 def test_joint_of_mixtures_topics_and_words_is_invariant(method: str) -> None:
     """Draw everything from the model, run the chain: mixtures and topics must be distributed as before (Geweke)."""
-    alpha, gamma, n = np.array([0.5, 1.3, 0.8]), 2.5, 4000
+    alpha, gamma, n = np.array([0.5, 1.3, 0.8]), 2.5, 3000
     kernel = get_kernel("auto")
     rng = np.random.default_rng(11)
     row = np.array([0, 0, 1])

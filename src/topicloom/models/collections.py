@@ -127,8 +127,8 @@ class CollectionModel(LDA):
     ) -> Any:  # fmt: skip
         """Slope of each topic's share over collections: topic, mean, lower, upper, probability of rising.
 
-        ``order`` names the collections, first to last (all, sorted, if left out), ``times`` where each stands; without
-        it numbers stand where they are, such as years, and other labels at equal distances.
+        ``order`` names the collections, first to last, and ``times`` where each stands. Without both all are taken,
+        sorted; labels that are numbers stand where they are, such as years, and all others at equal distances.
         """
         check_is_fitted(self, "seed_")
         labels = self.collections_ if order is None else tuple(order)
