@@ -14,7 +14,6 @@ from scipy.special import digamma, gammaln, polygamma
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
-from topicloom.inference import vem
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, run_parallel
 from topicloom.kernels import variational_bayes as vb
@@ -24,8 +23,8 @@ from topicloom.kernels._jit import as_input
 from topicloom.kernels.rng import path_key
 from topicloom.kernels.rng import stream as random_stream
 
-Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact", "vem"]
-MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")  # of LDA; "vem" is VB for documents in collections
+Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact"]
+MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
 _INIT = 4  # what the streams are for; samplers have 1 to 3
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 _RARE = 1e-12  # a chance below which a count is taken to be 0
@@ -73,7 +72,7 @@ class VariationalState(NamedTuple):
     doc_var: FloatArray  # [D, K] Var[n_dk], for cvb
     word_var: FloatArray  # [V, K]
     topic_var: FloatArray  # [K]
-    tau: FloatArray = _NONE  # [J, K] parameters of the collections' mixtures, for vem
+    tau: FloatArray = _NONE  # [J, K] parameters of collections' mixtures, where there are any
     hyper: FloatArray = _NONE  # [1, 1 + K] their γ and α
 
 
@@ -98,7 +97,7 @@ def word_prior(prior: Prior) -> FloatArray:
 def bytes_needed(mode: Mode, corpus: Corpus, n_topics: int) -> int:
     """Memory of a state: 4 bytes a pair and topic, and 8 a document or word and topic."""
     tables = 8 * n_topics * (corpus.n_docs + corpus.n_words)
-    if mode in ("vb", "vem"):
+    if mode == "vb":
         return 2 * tables
     pairs = len(corpus.pairs.word)
     if mode == "cvb_exact":
@@ -109,7 +108,7 @@ def bytes_needed(mode: Mode, corpus: Corpus, n_topics: int) -> int:
 def start(index: PairIndex, mode: Mode, prior: Prior, seed: int, chain: int) -> VariationalState:
     """Random topics: random γ for the collapsed modes, random Dirichlet parameters for VB."""
     n_docs, n_topics = len(index.ptr) - 1, prior.n_topics
-    if mode in ("vb", "vem"):
+    if mode == "vb":
         none = np.zeros((0, n_topics))
         doc = prior.alpha[prior.alpha_row] + index.doc_weight[:, None] / n_topics
         word = word_prior(prior)
@@ -151,7 +150,7 @@ def iterate(
 
     A token has moved by half the sum of the differences of its topics' probabilities.
     """
-    if mode in ("vb", "vem"):
+    if mode == "vb":
         state, moved = _iterate_vb(index, state, prior, work)
     elif mode == "cvb_exact":
         state, moved = _iterate_exact(index, state, prior)
@@ -286,26 +285,14 @@ def _distributions(
 # -- bounds --------------------------------------------------------------------------------------------------------
 
 
-def bound(
-    index: PairIndex,
-    state: VariationalState,
-    mode: Mode,
-    prior: Prior,
-    n_jobs: int = 1,
-    alpha_prior: tuple[float, float] | None = None,
-) -> float:
-    """A lower bound of log p(words): eq. 2 for VB, eq. 12 for the others, compound LDA eq. 63 for vem.
+def bound(index: PairIndex, state: VariationalState, mode: Mode, prior: Prior, n_jobs: int = 1) -> float:
+    """A lower bound of log p(words): eq. 2 for VB, eq. 12 for the others.
 
     Eq. 12 needs E[log Γ(prior + n)]: exact for cvb_exact; for cvb and cvb0 the case n = 0 is taken exactly and the rest
     expanded to the second order, so that there it is an approximation of a bound.
     """
     if mode == "vb":
         return _bound_vb(index, state, prior, n_jobs)
-    if mode == "vem":
-        gamma, alpha = float(state.hyper[0, 0]), state.hyper[0, 1:]
-        n_docs = _used_docs(index, prior)
-        own = vem.collections_part(state.tau, gamma, alpha, n_docs, alpha_prior)
-        return _bound_vb(index, state, prior, n_jobs) + own
     if mode == "cvb_exact":
         return bound_exact(index, state.gamma, prior)
     return _bound_with_zero(index, state, prior)
@@ -322,38 +309,6 @@ def _bound_vb(index: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
     used = np.diff(index.ptr) > 0
     docs = -dirichlet_divergence(state.doc[used], prior.alpha[prior.alpha_row[used]])
     return float(fit.sum() + docs - dirichlet_divergence(state.word.T, word_prior(prior).T))
-
-
-def _used_docs(index: PairIndex, prior: Prior) -> Int64Array:
-    """Documents with words of each row of α."""
-    used = np.diff(index.ptr) > 0
-    return np.bincount(prior.alpha_row[used], minlength=len(prior.alpha)).astype(np.int64)
-
-
-def start_collections(state: VariationalState, prior: Prior, settings: vem.Settings) -> VariationalState:
-    """The state with mixtures of collections that know nothing yet."""
-    tau = prior.alpha / prior.alpha.sum(axis=1, keepdims=True) * max(float(settings.alpha.sum()), 1.0)
-    return state._replace(tau=tau, hyper=np.concatenate(([settings.gamma], settings.alpha))[None, :])
-
-
-def fit_collections(
-    index: PairIndex, state: VariationalState, prior: Prior, settings: vem.Settings, learn: bool
-) -> tuple[VariationalState, Prior, float]:
-    """Mixtures, then γ and α where they are learned; also how far, relatively, these two moved."""
-    used = np.diff(index.ptr) > 0
-    seen = vem.Evidence(_used_docs(index, prior), np.empty_like(state.tau))
-    vb.mean_log_by_row(state.doc, used, prior.alpha_row, seen.mean_log)
-    gamma, alpha, moved = float(state.hyper[0, 0]), state.hyper[0, 1:].copy(), 0.0
-    tau = vem.fit_mixtures(state.tau, gamma, alpha, seen)
-    if learn and settings.learn_gamma:
-        new = vem.fit_gamma(tau, gamma, seen)
-        gamma, moved = new, abs(new - gamma) / gamma
-    if learn and settings.alpha_prior is not None:
-        one = vem.fit_alpha(tau, float(alpha[0]), settings.alpha_prior)
-        alpha, moved = np.full_like(alpha, one), max(moved, abs(one - alpha[0]) / alpha[0])
-    prior = prior._replace(alpha=gamma * vem.split(tau)[0])
-    state.doc[~used] = prior.alpha[prior.alpha_row[~used]]  # documents without words have no other parameters
-    return state._replace(tau=tau, hyper=np.concatenate(([gamma], alpha))[None, :]), prior, moved
 
 
 def dirichlet_divergence(q: FloatArray, p: FloatArray) -> float:
@@ -448,7 +403,7 @@ def fold_in(
     n_topics = alpha.shape[-1]
     out = np.zeros((corpus.n_docs, n_topics))
     parts = cut(np.diff(ptr), _PARTS)
-    if mode in ("vb", "svb", "scvb0", "vem"):
+    if mode in ("vb", "svb", "scvb0"):
         topics = word / word.sum(axis=0) if mode == "scvb0" else exp_topics(np.ascontiguousarray(word), n_jobs)
         docs = np.repeat(np.arange(corpus.n_docs, dtype=np.int32), np.diff(ptr))
         index = PairIndex(ptr, words, count, docs, ptr, ptr)  # the order by word is not needed

@@ -37,11 +37,10 @@ def learn_priors(
             state.doc[:] += new - old
         changes.append(float(np.abs(new - old).sum() / old.sum()))  # a topic that dies out does not count for much
     if beta:
-        fixed = mode in ("vb", "vem")  # parameters of Dirichlets stay as they are
         old_beta = float(prior.beta[0])
         n_words = len(prior.beta)
-        new_beta = (fit_word_dirichlet if fixed else fit_word_polya)(state.word, old_beta)
-        if not fixed:
+        new_beta = fit_word_dirichlet(state.word, old_beta) if mode == "vb" else fit_word_polya(state.word, old_beta)
+        if mode != "vb":
             state.word[:] += new_beta - old_beta
             state.topic[:] += n_words * (new_beta - old_beta)
         prior = with_beta(prior, new_beta)

@@ -29,17 +29,17 @@ from topicloom.inference.variational import (
     Work,
     bound,
     bytes_needed,
-    fit_collections,
     iterate,
     pair_index,
     start,
-    start_collections,
 )
+from topicloom.inference.variational_collections import bound_with_collections, fit_collections, start_collections
 from topicloom.inference.variational_priors import learn_priors
 from topicloom.inference.vem import Settings
 from topicloom.kernels.rng import stream
 
 ALL_MODES: tuple[str, ...] = (*MODES, *STREAM_MODES)
+VEM = "vem"
 _ORDER = 5  # what the streams are for; samplers have 1 to 3, starts 4
 _FRESH = 20  # iterations in which documents of VB start afresh: later they stay near where they were
 _SETTLED = 1e-2  # relative change of a learned prior below which it does not hold up convergence
@@ -95,6 +95,11 @@ class VariationalPlan:
         return wanted and iteration >= self.learn_from and (iteration - self.learn_from) % self.learn_every == 0
 
 
+def base_mode(mode: str) -> Mode:
+    """What documents and topics are fitted by: variational EM for collections has variational Bayes."""
+    return "vb" if mode == VEM else cast(Mode, mode)
+
+
 # -- memory --------------------------------------------------------------------------------------------------------
 
 
@@ -119,7 +124,7 @@ def memory_note(corpus: Corpus, mode: str, n_topics: int, n_chains: int = 1) -> 
         needed = 2 * 8 * corpus.n_words * n_topics * n_chains
         what = f"{corpus.n_words:,} words × {n_topics:,} topics"
     else:
-        needed = bytes_needed(cast(Mode, mode), corpus, n_topics) * n_chains
+        needed = bytes_needed(base_mode(mode), corpus, n_topics) * n_chains
         what = f"{len(corpus.pairs.word):,} distinct document/word pairs × {n_topics:,} topics"
     note = f'inference="{mode}" needs {_size(needed)} for {what}'
     free = available_memory()
@@ -138,7 +143,7 @@ def start_chain(index: PairIndex | None, plan: VariationalPlan, prior: Prior, ch
     if plan.mode in STREAM_MODES:
         return VariationalChain(chain, 0, stochastic.start_stream(prior, plan.seed, chain), prior)
     assert index is not None
-    state = start(index, cast(Mode, plan.mode), prior, plan.seed, chain)
+    state = start(index, base_mode(plan.mode), prior, plan.seed, chain)
     if plan.collections is not None:
         state = start_collections(state, prior, plan.collections)
     return VariationalChain(chain, 0, state, prior)
@@ -171,7 +176,7 @@ def advance(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, pl
 
 
 def _iteration(index: PairIndex, chain: VariationalChain, plan: VariationalPlan) -> float | None:
-    mode, state = cast(Mode, plan.mode), cast(VariationalState, chain.state)
+    mode, state = base_mode(plan.mode), cast(VariationalState, chain.state)
     work = plan.work._replace(fresh=chain.sweep < _FRESH)
     state, change = iterate(index, state, mode, chain.prior, work)
     chain.sweep += 1
@@ -188,9 +193,10 @@ def _iteration(index: PairIndex, chain: VariationalChain, plan: VariationalPlan)
 
 
 def _value(index: PairIndex, chain: VariationalChain, plan: VariationalPlan) -> float:
-    alpha_prior = None if plan.collections is None else plan.collections.alpha_prior
     state = cast(VariationalState, chain.state)
-    return bound(index, state, cast(Mode, plan.mode), chain.prior, plan.work.n_jobs, alpha_prior)
+    if plan.collections is not None:
+        return bound_with_collections(index, state, chain.prior, plan.collections, plan.work.n_jobs)
+    return bound(index, state, base_mode(plan.mode), chain.prior, plan.work.n_jobs)
 
 
 def _pass(corpus: Corpus, chain: VariationalChain, plan: VariationalPlan) -> float | None:

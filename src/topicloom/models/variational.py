@@ -33,7 +33,7 @@ _EXTRA_WHOLE = ("batch_size", "max_doc_update_iter")
 
 
 def is_variational(model: Any) -> bool:
-    return model.inference in ALL_MODES or model.inference == "vem"
+    return model.inference in ALL_MODES or model.inference == variational_run.VEM
 
 
 class VariationalMethods(StoredModel):
@@ -254,7 +254,7 @@ class VariationalMethods(StoredModel):
             return super()._fold(corpus)
         alpha, rows = self._document_prior(corpus)
         return fold_in(
-            corpus, self.inference, self._by_word, alpha, tol=self.mean_change_tol,
+            corpus, variational_run.base_mode(self.inference), self._by_word, alpha, tol=self.mean_change_tol,
             max_rounds=10 * self.max_doc_update_iter, n_jobs=resolve_jobs(self.n_jobs), alpha_row=rows,
         )  # fmt: skip
 
