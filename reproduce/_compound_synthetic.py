@@ -87,13 +87,14 @@ def study(n_corpora: int, sweeps: int, doc_length: int) -> str:
                 f"{np.mean([run.within for run in own]):.0%}",
                 spread([float(run.last.mean()) for run in own], 3),
                 spread([float(run.mean.mean()) for run in own], 3),
+                f"{np.median([run.mean.mean() for run in own]):.3f}",
                 f"{np.median([run.iterations for run in own]):.0f}",
                 PAPER[name],
             ]
         )
     header = [
         "method", f"sweeps to within {NEAR} of the posterior mean, median", "chains that got there",
-        "within 0.07 of the truth at some sweep", "L1 error of the last draw", "of the posterior mean", "iterations",
+        "within 0.07 of the truth at some sweep", "L1 error of the last draw", "of the posterior mean", "its median", "iterations",
         "sweeps to the region, paper",
     ]  # fmt: skip
     return (
