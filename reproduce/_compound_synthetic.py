@@ -94,7 +94,8 @@ def study(n_corpora: int, sweeps: int, doc_length: int) -> str:
         )
     header = [
         "method", f"sweeps to within {NEAR} of the posterior mean, median", "chains that got there",
-        "within 0.07 of the truth at some sweep", "L1 error of the last draw", "of the posterior mean", "its median", "iterations",
+        "within 0.07 of the truth at some sweep", "L1 error of the last draw",
+        "of the posterior mean", "its median", "iterations",
         "sweeps to the region, paper",
     ]  # fmt: skip
     return (
