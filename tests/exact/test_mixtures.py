@@ -61,7 +61,7 @@ def draw_tables(found: Tails, base: np.ndarray, n: int, seed: int) -> np.ndarray
     return out.astype(int)
 
 
-@pytest.mark.parametrize(("n", "a"), [(2, 0.4), (5, 0.7), (12, 2.5), (12, 0.05), (60, 3.0)])
+@pytest.mark.parametrize(("n", "a"), [(2, 0.4), (5, 0.7), (12, 2.5), (12, 0.05), (60, 3.0), (150, 0.3)])
 def test_tables_of_one_document_have_stirling_numbers(n: int, a: float) -> None:
     drawn = draw_tables(tails_of(np.array([[n]])), np.array([a]), 20_000, seed=3)[:, 0]
     assert oracle.chi_square(np.bincount(drawn, minlength=n + 1), compound.table_probability(n, a)) > oracle.FALSE_ALARM

@@ -24,7 +24,7 @@ from topicloom.kernels.rng import stream, uniform
 Method = Literal["ags", "mgs", "fixed"]
 _MIXTURES, DRAWS = 7, 8  # what the streams are for
 _ROUNDS, _CLOSE = 20, 1e-5
-_BLOCK = 1 << 18  # tokens that are counted together
+_BLOCK = 1 << 21  # tokens that are counted together
 _DECAY = 0.6  # of the adaptation of step sizes: gains of t^-0.6
 
 
@@ -90,7 +90,7 @@ def tails(corpus: Corpus, z: AnyArray, prior: Prior) -> Tails:
     n_topics, n_cells = prior.n_topics, prior.alpha.size
     most, ptr, times = np.zeros(n_cells, np.int64), np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64)
     blocks = list(document_blocks(corpus.doc_ptr, _BLOCK))
-    room = max(int(corpus.doc_ptr[last] - corpus.doc_ptr[first]) for first, last in blocks)
+    room = max(int(np.minimum(corpus.doc_lengths[first:last], n_topics).sum()) for first, last in blocks)
     cell, count = np.empty(room, np.int64), np.empty(room, np.int32)
     for first, last in blocks:
         found = kernels.document_cells(first, last, corpus.doc_ptr, z, prior.alpha_row, n_topics, cell, count, most)

@@ -21,6 +21,7 @@ from topicloom.kernels.special import log as quick_log
 
 SMALLEST = 1e-150  # a mixture's entry is kept above this, so that γπ and its logarithm stay ordinary numbers
 _FEW, _LIKELY = 8, 0.1  # trials so few, or so likely, that each is drawn by itself
+_NEVER = 1e-300  # a chance that counts as none
 
 
 # -- counts --------------------------------------------------------------------------------------------------------
@@ -35,17 +36,30 @@ def document_cells(
 
     ``most`` is raised to the largest count of each cell.
     """
-    doc = np.zeros(n_topics, np.int32)
+    doc, other = np.zeros(n_topics, np.int32), np.zeros(n_topics, np.int32)
     seen = np.empty(n_topics + 1, np.int64)
     found = 0
     for d in range(first, last):
-        n_seen = 0
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            k = z[i]
-            seen[n_seen] = k  # stays there if the topic is a new one; a branch would be guessed wrong too often
-            n_seen += doc[k] == 0
-            doc[k] += 1
+        start, stop = doc_ptr[d], doc_ptr[d + 1]
         base = np.int64(row[d]) * n_topics
+        n_seen = 0
+        if stop - start > n_topics:  # tokens in turn to two counts, so that none waits for the last; then all topics
+            for i in range(start, stop - 1, 2):
+                doc[z[i]] += 1
+                other[z[i + 1]] += 1
+            if (stop - start) % 2 == 1:
+                doc[z[stop - 1]] += 1
+            for k in range(n_topics):
+                doc[k] += other[k]
+                other[k] = 0
+                seen[n_seen] = k
+                n_seen += doc[k] > 0
+        else:
+            for i in range(start, stop):
+                k = z[i]
+                seen[n_seen] = k  # stays there if the topic is a new one; a branch would be guessed wrong too often
+                n_seen += doc[k] == 0
+                doc[k] += 1
         for s in range(n_seen):
             k = seen[s]
             cell[found] = base + k
@@ -77,7 +91,7 @@ def sum_from_the_end(ptr: Int64Array, times: Int64Array) -> None:
 @kernel
 def binomial(stream: UInt64Array, n: int, p: float) -> int:
     """A binomial variate: trials one by one where they are few or likely, otherwise from success to success."""
-    if p <= 0.0 or n == 0:
+    if p < _NEVER or n == 0:
         return 0
     if p >= 1.0:
         return n
@@ -96,17 +110,52 @@ def binomial(stream: UInt64Array, n: int, p: float) -> int:
 
 
 @kernel
+def _thinned(stream: UInt64Array, times: Int64Array, first: int, stop: int, a: float) -> int:
+    """Tables opened by tokens number ``first`` + 1 to ``stop``, all of which have chances below a/(a + first).
+
+    Candidates come with that chance, from one to the next, and the token numbered l + 1 among them is taken with
+    (a + first)/(a + l): one draw for each candidate, however many tokens there are.
+    """
+    n = 0
+    for i in range(first, stop):
+        n += times[i]
+    p = a / (a + first)
+    scale = 1.0 / np.log1p(-p)
+    at, tables = -1.0, 0
+    i, reached = first, times[first]
+    while True:
+        at += 1.0 + np.floor(log(1.0 - uniform(stream)) * scale)
+        if at >= n:
+            return tables
+        while at >= reached:
+            i += 1
+            reached += times[i]
+        tables += uniform(stream) * (a + i) < a + first
+
+
+@kernel
 def draw_tables(ptr: Int64Array, times: Int64Array, base: FloatArray, stream: UInt64Array, out: FloatArray) -> None:
     """out[c] = Σ_d s_jdk (eq. 15): the l-th token of a topic in a document opens a table with chance a/(a + l − 1).
 
-    The first token opens one whatever a is, also where a is too small for that fraction.
+    The first token opens one whatever a is, also where a is too small for that fraction. Where chances are small,
+    tokens l to 2l − 1 are drawn for together.
     """
     for c in range(out.shape[0]):
-        start, stop = ptr[c], ptr[c + 1]
-        a = base[c]
-        tables = times[start] if stop > start else 0
-        for i in range(start + 1, stop):
-            tables += binomial(stream, times[i], a / (a + (i - start)))
+        own, a = times[ptr[c] : ptr[c + 1]], base[c]
+        stop = own.shape[0]
+        tables = own[0] if stop > 0 else 0
+        i = 1
+        while i < stop:
+            p = a / (a + i)
+            if p < _NEVER:
+                break
+            if p > _LIKELY:
+                tables += binomial(stream, own[i], p)
+                i += 1
+            else:
+                end = min(stop, 2 * i)
+                tables += _thinned(stream, own, i, end, a)
+                i = end
         out[c] = tables
 
 
