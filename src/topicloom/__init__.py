@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from topicloom.corpus import read as read
     from topicloom.models import HMM as HMM
     from topicloom.models import LDA as LDA
+    from topicloom.models import CompoundLDA as CompoundLDA
     from topicloom.models import DependencyLDA as DependencyLDA
     from topicloom.models import LabeledLDA as LabeledLDA
     from topicloom.models import PriorLDA as PriorLDA
@@ -32,6 +33,7 @@ _HOME = {
     "from_texts": "topicloom.corpus",
     "read": "topicloom.corpus",
     "HMM": "topicloom.models",
+    "CompoundLDA": "topicloom.models",
     "DependencyLDA": "topicloom.models",
     "LDA": "topicloom.models",
     "LabeledLDA": "topicloom.models",

@@ -21,5 +21,9 @@ class InterruptedFitWarning(UserWarning):
     """A fit was stopped by Ctrl-C; the estimates come from the sweeps that were done."""
 
 
+class UnknownGroupsWarning(UserWarning):
+    """No label of new documents' collections is one that the model knows."""
+
+
 class SeedWordWarning(UserWarning):
     """A seed word is not in the vocabulary and has no effect."""

@@ -24,11 +24,13 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped, load_corpus, save_corpus
 from topicloom.errors import InputError, StorageError
 from topicloom.estimates import Counts
+from topicloom.inference import mixtures
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.kernel import Kernel, Prior
 from topicloom.inference.state import new_assignments
 
 VERSION = 1
+_MIXTURES = "mixtures_"  # how arrays of collections' mixtures are named
 MANIFEST, CORPUS, MODEL = "manifest.json", "corpus.safetensors", "model.safetensors"
 PathLike = str | os.PathLike[str]
 
@@ -48,6 +50,8 @@ def save_chain(folder: Path, chain: Chain) -> None:
         assert chain.kept.doc is not None
         assert chain.kept.word is not None
         arrays |= {"kept_doc": chain.kept.doc, "kept_word": chain.kept.word}
+    if chain.mixtures is not None:
+        arrays |= {_MIXTURES + name: a for name, a in mixtures.to_arrays(chain.mixtures).items()}
     info = {"index": chain.index, "sweep": chain.sweep, "kept": chain.kept.n_samples if chain.kept else 0}
     write_arrays(chain_path(folder, chain.index), arrays, info)
 
@@ -69,7 +73,9 @@ def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chai
         z = new_assignments(corpus, prior.n_topics)
         z[:] = arrays["z"]
     state = kernel.restore(corpus, z, prior.n_topics)
-    return Chain(info["index"], info["sweep"], state, prior, trace, kept)
+    own = {name.removeprefix(_MIXTURES): a for name, a in arrays.items() if name.startswith(_MIXTURES)}
+    mixed = mixtures.from_arrays(own) if own else None
+    return Chain(info["index"], info["sweep"], state, prior, trace, kept, mixed)
 
 
 # -- whole directories ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from topicloom import LDA, from_matrix
+from topicloom import LDA, CompoundLDA, from_matrix
 from topicloom.datasets import synthetic_lda
 
 FRACTIONAL = "needs integer counts"
@@ -34,8 +34,8 @@ MEET_FRACTIONS = """
 EXPECTED = dict.fromkeys(MEET_FRACTIONS.split(), REASON)
 
 
-class RoundedLDA(LDA):
-    """LDA for data that are not counts: scaled and rounded at the door."""
+class Rounded:
+    """For data that are not counts: scaled and rounded at the door."""
 
     def _checked_matrix(self, X, reset: bool):
         matrix = super()._checked_matrix(X, reset)
@@ -44,6 +44,14 @@ class RoundedLDA(LDA):
             matrix.data = np.rint(10 * matrix.data)
             return matrix
         return np.rint(10 * matrix)
+
+
+class RoundedLDA(Rounded, LDA):
+    pass
+
+
+class RoundedCompoundLDA(Rounded, CompoundLDA):
+    pass
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -156,3 +164,21 @@ def test_grid_search_pipelines_and_output_frames(counts: np.ndarray) -> None:
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
     pipeline = make_pipeline(LDA(3, max_iter=10, random_state=0)).set_output(transform="pandas").fit(counts)
     assert list(pipeline.transform(counts).columns) == ["lda0", "lda1", "lda2"]
+
+
+# -- collections ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RoundedCompoundLDA(2, max_iter=5, random_state=0),
+        RoundedCompoundLDA(2, inference="mgs", max_iter=5, random_state=0),
+        CompoundLDA(2, inference="vem", max_iter=5, random_state=0),
+    ],
+    ids=["ags", "mgs", "vem"],
+)
+def test_every_check_passes_on_compound_lda(estimator: CompoundLDA) -> None:
+    results = check_estimator(estimator, on_fail="raise", on_skip=None)
+    assert sum(result["status"] == "passed" for result in results) >= 45

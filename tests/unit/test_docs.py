@@ -122,6 +122,10 @@ def test_every_option_of_labeled_models_is_explained() -> None:
     assert {*inspect.signature(topicloom.DependencyLDA).parameters} <= in_code("multilabel.md")
 
 
+def test_every_option_of_compound_lda_is_explained() -> None:
+    assert {*inspect.signature(topicloom.CompoundLDA).parameters} <= in_code("compound.md")
+
+
 def test_every_public_name_is_in_the_index() -> None:
     assert {name for name in topicloom.__all__ if not name.startswith("_")} <= in_code("index.md")
 

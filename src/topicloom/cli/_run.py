@@ -95,6 +95,7 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
+    **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior")},
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
 }

@@ -24,6 +24,10 @@ NewInput = Annotated[
     Path | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
 ]
 
+GroupColumn = Annotated[
+    str | None, typer.Option(help="Column that holds collections, for a model that has them.", show_default=False)
+]
+
 
 # -- topics --------------------------------------------------------------------------------------------------------
 
@@ -108,6 +112,7 @@ def transform(
             "--out", "-o", help="A .csv, .jsonl or .npy file (default: csv on standard output).", metavar="FILE"
         ),
     ] = None,
+    group_column: GroupColumn = None,
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
@@ -125,7 +130,7 @@ def transform(
     if input is None:
         corpus, theta = model.corpus_, model.doc_topic_
     else:
-        corpus = reading.read_new(input, model)
+        corpus = reading.read_new(input, model, group_column=group_column)
         tell_unknown(corpus)
         with unknown_words_told():
             theta = model.transform(corpus)
@@ -239,6 +244,7 @@ def evaluate(
     label_column: Annotated[
         str | None, typer.Option(help="Column that holds labels, for a model that predicts them.")
     ] = None,
+    group_column: GroupColumn = None,
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
@@ -258,7 +264,7 @@ def evaluate(
     wanted = _wanted(measures, input is not None)
     held_out = None
     if input is not None:
-        held_out = reading.read_new(input, model)
+        held_out = reading.read_new(input, model, group_column=group_column)
         tell_unknown(held_out)
     scores: dict[str, float] = {}
     per_topic: dict[str, list[float]] = {}

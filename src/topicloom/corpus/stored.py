@@ -53,7 +53,7 @@ def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> st
             arrays[name] = getattr(corpus, name)
     for name in ("ids", "labels", "groups"):
         if getattr(corpus, name) is not None:
-            arrays[name] = to_bytes(_plain(name, getattr(corpus, name)))
+            arrays[name] = to_bytes(check_plain(name, getattr(corpus, name)))
     if corpus.times is not None:
         if corpus.times.dtype.kind == "M":
             info["times"] = corpus.times.dtype.str
@@ -61,7 +61,7 @@ def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> st
         elif corpus.times.dtype.kind in "iuf":
             arrays["times"] = corpus.times
         else:
-            arrays["times_text"] = to_bytes(_plain("times", corpus.times.tolist()))
+            arrays["times_text"] = to_bytes(check_plain("times", corpus.times.tolist()))
     return write_arrays(path, arrays, info)
 
 
@@ -94,7 +94,7 @@ def is_mapped(corpus: Corpus) -> bool:
     return file_of(corpus.words) is not None
 
 
-def _plain(name: str, values: Any) -> Any:
+def check_plain(name: str, values: Any) -> Any:
     """The values, if JSON gives them back as they are."""
     for d, value in enumerate(values):
         parts = value if isinstance(value, tuple) and name == "labels" else (value,)

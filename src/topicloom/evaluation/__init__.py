@@ -1,6 +1,21 @@
 """How good are the topics: what they predict, whether their words go together, how they differ."""
 
+from topicloom.evaluation.clusters import silhouette_widths, topic_clusters, topic_linkage
 from topicloom.evaluation.coherence import coherence
+from topicloom.evaluation.collection_plots import (
+    plot_collections,
+    plot_simplex,
+    plot_topic_tree,
+    plot_topics_by_collection,
+)
+from topicloom.evaluation.collections import (
+    Change,
+    Interval,
+    draw_interval,
+    merged_draws,
+    mixture_difference,
+    mixture_trend,
+)
 from topicloom.evaluation.labels import label_calibration, label_ranking_scores, label_set_scores
 from topicloom.evaluation.predictive import (
     completion_perplexities,
@@ -20,12 +35,15 @@ from topicloom.evaluation.trend_plots import plot_bucket_lengths, plot_time_entr
 from topicloom.evaluation.trends import TopicWeights, bucket_histogram, bucket_lengths, time_entropy, topic_weights
 
 __all__ = [
+    "Change",
+    "Interval",
     "TopicWeights",
     "bucket_histogram",
     "bucket_lengths",
     "coherence",
     "completion_perplexities",
     "completion_perplexity",
+    "draw_interval",
     "effective_words",
     "exclusivity",
     "label_calibration",
@@ -33,13 +51,23 @@ __all__ = [
     "label_set_scores",
     "left_to_right",
     "log_likelihood",
+    "merged_draws",
+    "mixture_difference",
+    "mixture_trend",
     "plot_bucket_lengths",
+    "plot_collections",
+    "plot_simplex",
     "plot_time_entropy",
+    "plot_topic_tree",
     "plot_topic_weights",
+    "plot_topics_by_collection",
+    "silhouette_widths",
     "time_entropy",
+    "topic_clusters",
     "topic_discrepancy",
     "topic_distances",
     "topic_diversity",
+    "topic_linkage",
     "topic_sizes",
     "topic_weights",
 ]

@@ -35,6 +35,7 @@ def completion_perplexity(
     alpha: AnyArray,
     corpus: Corpus,
     *,
+    alpha_row: Int32Array | None = None,
     estimator: Estimator = "cgs_p",
     burn_in: int = 50,
     lag: int = 5,
@@ -46,7 +47,8 @@ def completion_perplexity(
 ) -> float:
     """Perplexity of the second half of each document, θ estimated from its first half (eqs. 55, 56).
 
-    ``topics`` is topics × words, ``alpha`` the prior of θ. ``estimator`` makes θ from the sampled topics of
+    ``topics`` is topics × words, ``alpha`` the prior of θ, or several, rows × topics, of which ``alpha_row`` names each
+    document's. ``estimator`` makes θ from the sampled topics of
     the first half: from their counts (``"standard"``), or from their probabilities (``"cgs_p"``), which one
     sample serves better. ``split`` is a function of the corpus or a pair (observed, held out) with its
     documents; it does not use ``seed``, so that models with different seeds are scored on the same tokens.
@@ -54,10 +56,13 @@ def completion_perplexity(
     without held-out tokens adds nothing.
     """
     _check_estimator(estimator)
-    phi, prior, halves = _check_completion(topics, alpha, corpus, split)
+    phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
     jobs = resolve_jobs(n_jobs)
-    fold = partial(fold_in, burn_in=burn_in, lag=lag, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs)
-    return _completions(phi, prior, halves, fold, (estimator,))[estimator]
+    fold = partial(
+        fold_in, alpha_row=alpha_row, burn_in=burn_in, lag=lag, n_samples=n_samples, n_chains=n_chains, seed=seed,
+        n_jobs=jobs,
+    )  # fmt: skip
+    return _completions(phi, prior, halves, fold, (estimator,), alpha_row)[estimator]
 
 
 def completion_perplexities(
@@ -157,12 +162,15 @@ def _completions(
     halves: Halves,
     fold: Callable[..., FoldIn],
     estimators: tuple[str, ...],
+    alpha_row: Int32Array | None = None,
 ) -> dict[str, float]:
     """Perplexity of the held-out half for θ by each of the estimators, all from the same samples."""
     observed, held_out = halves
     word_topic = _by_word(phi)
     folded = fold(observed, word_topic, alpha, hard="standard" in estimators, soft="cgs_p" in estimators)
-    totals = (observed.doc_lengths + alpha.sum())[:, None]
+    if alpha_row is not None:
+        alpha = alpha[alpha_row]
+    totals = (observed.doc_lengths + alpha.sum(axis=-1))[:, None]
     result = {}
     for estimator in estimators:
         counts = folded.hard if estimator == "standard" else folded.soft
@@ -218,10 +226,15 @@ def _by_word(phi: FloatArray) -> FloatArray:
 
 
 def _check_completion(
-    topics: AnyArray, alpha: AnyArray, corpus: Corpus, split: Split, name: str = "topics"
+    topics: AnyArray,
+    alpha: AnyArray,
+    corpus: Corpus,
+    split: Split,
+    name: str = "topics",
+    alpha_row: Int32Array | None = None,
 ) -> tuple[FloatArray, FloatArray, Halves]:
     phi = check_topics(topics, corpus.n_words, name)
-    prior = check_alpha(alpha, len(phi))
+    prior = check_alpha(alpha, len(phi)) if alpha_row is None else _check_rows(alpha, alpha_row, len(phi), corpus)
     observed, held_out = split(corpus) if callable(split) else split
     for part, half in (("observed", observed), ("held-out", held_out)):
         if half.n_docs != corpus.n_docs or half.n_words != corpus.n_words:
@@ -236,6 +249,16 @@ def _check_completion(
             "needs at least two tokens."
         )
     return phi, prior, (observed, held_out)
+
+
+def _check_rows(alpha: AnyArray, alpha_row: AnyArray, n_topics: int, corpus: Corpus) -> FloatArray:
+    rows = np.asarray(alpha)
+    if rows.ndim != 2 or len(rows) == 0:
+        raise InputError(f"with alpha_row alpha must be rows × topics; it has shape {rows.shape}.")
+    at = np.asarray(alpha_row)
+    if at.shape != (corpus.n_docs,) or at.dtype.kind not in "iu" or np.any((at < 0) | (at >= len(rows))):
+        raise InputError(f"alpha_row must name one of {len(rows)} rows for each of {corpus.n_docs} documents.")
+    return np.array([check_alpha(row, n_topics) for row in rows])
 
 
 def _check_tokens(corpus: Corpus) -> None:

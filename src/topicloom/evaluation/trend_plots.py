@@ -53,10 +53,13 @@ def plot_bucket_lengths(
 
 
 def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
+    return pyplot().subplots(layout="constrained")[1] if ax is None else ax
+
+
+def pyplot() -> Any:
+    """matplotlib's, where it is installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise MissingExtraError("plots need matplotlib; pip install 'topicloom[plot]'.") from error
-    return plt.subplots(layout="constrained")[1]
+    return plt

@@ -15,6 +15,8 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Counts, Estimator, topic_counts
 from topicloom.inference.hyper import learn_alpha, learn_beta
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
+from topicloom.inference.mixtures import Mixing, Mixtures
+from topicloom.inference.mixtures import step as mix
 from topicloom.inference.parallel import run_parallel
 from topicloom.inference.paths import agreement
 from topicloom.inference.state import AnyState
@@ -30,6 +32,7 @@ class Trace:
     alpha_sum: list[float] = field(default_factory=list)
     beta_mean: list[float] = field(default_factory=list)
     agreement: list[float] = field(default_factory=list)  # between paths; empty where there is one
+    acceptance: list[float] = field(default_factory=list)  # of Langevin steps, over collections; empty without them
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Chain:
     prior: Prior
     trace: Trace = field(default_factory=Trace)
     kept: Counts | None = None  # summed over the samples kept so far
+    mixtures: Mixtures | None = None  # of collections, where the model has them
 
 
 @dataclass(frozen=True)
@@ -61,13 +65,14 @@ class Plan:
     checkpoint_every: int = 50
     schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
     n_paths: int = 1  # how often the corpus that is sampled repeats the one that was given
+    mixing: Mixing | None = None  # how mixtures of collections are drawn
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
         return self.burn_in is not None and sweep >= self.burn_in and (sweep - self.burn_in) % self.lag == 0
 
     def learns(self, sweep: int) -> bool:
-        wanted = self.learn_alpha or self.learn_beta
+        wanted = self.learn_alpha or self.learn_beta or (self.mixing is not None and self.mixing.learn_gamma)
         return wanted and sweep >= self.learn_from and (sweep - self.learn_from) % self.learn_every == 0
 
     def traces(self, sweep: int) -> bool:
@@ -78,26 +83,34 @@ Callback = Callable[[Chain], object]
 """Called after each sweep; a true answer stops the chain there."""
 
 
-def start_chain(kernel: Kernel, corpus: Corpus, prior: Prior, seed: int, index: int) -> Chain:
+def start_chain(
+    kernel: Kernel, corpus: Corpus, prior: Prior, seed: int, index: int, mixtures: Mixtures | None = None
+) -> Chain:
     """A chain before its first sweep."""
-    return Chain(index, 0, kernel.init(corpus, prior, Key(seed, index, 0)), prior)
+    return Chain(index, 0, kernel.init(corpus, prior, Key(seed, index, 0)), prior, mixtures=mixtures)
 
 
 def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan) -> None:
-    """One sweep, and what the plan asks for after it."""
+    """One sweep, and what the plan asks for after it: keep a sample, draw mixtures of collections, learn priors."""
     sweep = chain.sweep + 1
-    state, info = kernel.sweep(corpus, chain.state, chain.prior, Key(plan.seed, chain.index, sweep), plan.schedule)
+    key = Key(plan.seed, chain.index, sweep)
+    state, info = kernel.sweep(corpus, chain.state, chain.prior, key, plan.schedule)
     prior = chain.prior
     if plan.keeps(sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.
         sample = topic_counts(corpus, state, prior, plan.estimator)
         chain.kept = sample if chain.kept is None else chain.kept + sample
+    if plan.mixing is not None:
+        assert chain.mixtures is not None
+        if plan.keeps(sweep):
+            chain.mixtures.keep(prior.alpha)
+        prior = mix(corpus, state.z, prior, chain.mixtures, plan.mixing, key, plan.learns(sweep))
     if plan.learns(sweep):
         prior = learn_alpha(corpus, state, prior) if plan.learn_alpha else prior
         prior = learn_beta(state, prior) if plan.learn_beta else prior
     chain.sweep, chain.state, chain.prior = sweep, state, prior
     if plan.traces(sweep):
-        _record(kernel, corpus, chain, info, plan.n_paths)
+        _record(kernel, corpus, chain, info, plan)
 
 
 def run_chains(
@@ -143,8 +156,8 @@ def run_chains(
         return interrupted.is_set()
 
 
-def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info, n_paths: int) -> None:
-    trace = chain.trace
+def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:
+    trace, n_paths = chain.trace, plan.n_paths
     trace.sweep.append(chain.sweep)
     trace.log_joint.append(kernel.log_joint(corpus, chain.state, chain.prior) / n_paths)
     trace.changed.append(info.changed)
@@ -152,6 +165,8 @@ def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info, n_paths: i
     trace.beta_mean.append(float(chain.prior.beta.mean()))
     if n_paths > 1:
         trace.agreement.append(agreement(chain.state.z, n_paths))
+    if plan.mixing is not None and plan.mixing.method == "mgs" and chain.mixtures is not None:
+        trace.acceptance.append(float(chain.mixtures.acceptance.mean()))
 
 
 @contextmanager

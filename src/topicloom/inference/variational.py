@@ -28,6 +28,7 @@ MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
 _INIT = 4  # what the streams are for; samplers have 1 to 3
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 _RARE = 1e-12  # a chance below which a count is taken to be 0
+_NONE = np.zeros((0, 0))
 
 
 class PairIndex(NamedTuple):
@@ -71,6 +72,8 @@ class VariationalState(NamedTuple):
     doc_var: FloatArray  # [D, K] Var[n_dk], for cvb
     word_var: FloatArray  # [V, K]
     topic_var: FloatArray  # [K]
+    tau: FloatArray = _NONE  # [J, K] parameters of collections' mixtures, where there are any
+    hyper: FloatArray = _NONE  # [1, 1 + K] their γ and α
 
 
 class Work(NamedTuple):
@@ -107,7 +110,7 @@ def start(index: PairIndex, mode: Mode, prior: Prior, seed: int, chain: int) -> 
     n_docs, n_topics = len(index.ptr) - 1, prior.n_topics
     if mode == "vb":
         none = np.zeros((0, n_topics))
-        doc = prior.alpha[0] + index.doc_weight[:, None] / n_topics
+        doc = prior.alpha[prior.alpha_row] + index.doc_weight[:, None] / n_topics
         word = word_prior(prior)
         word += first_words(word.shape, seed, chain)
         return VariationalState(none, doc, word, word.sum(axis=0), none, none, np.zeros(n_topics))
@@ -169,7 +172,7 @@ def _iterate_vb(index: PairIndex, state: VariationalState, prior: Prior, work: W
     """Documents until they stay (eqs. 4, 6), then the topics (eq. 5)."""
     topics = exp_topics(state.word, work.n_jobs)
     doc = state.doc
-    fitted = fit_documents(index, topics, prior.alpha[0], False, work, doc)
+    fitted = fit_documents(index, topics, prior.alpha, False, work, doc, prior.alpha_row)
     add_up_words(index, topics, fitted, state.word, work.n_jobs)
     add_word_prior(state.word, prior)
     return state._replace(topic=state.word.sum(axis=0)), float(fitted.moved.sum())
@@ -202,17 +205,20 @@ def add_word_prior(word: FloatArray, prior: Prior) -> None:
 
 
 def fit_documents(
-    index: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, doc: FloatArray
-) -> Fitted:
-    """Bring ``doc`` to where it stays, the topics held fixed."""
+    index: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, doc: FloatArray,
+    alpha_row: Int32Array | None = None,
+) -> Fitted:  # fmt: skip
+    """Bring ``doc`` to where it stays, the topics held fixed; α may have rows, of which one is each document's."""
     n_docs = len(doc)
+    alphas = as_input(np.atleast_2d(alpha))
+    rows = as_input(np.zeros(n_docs, np.int32) if alpha_row is None else alpha_row)
     mix, scale = np.empty_like(doc), np.empty(len(index.word))
     moved, fit = np.empty(n_docs), np.empty(n_docs)
 
     def run(part: tuple[int, int]) -> None:
         vb.fit_documents(
-            *part, index.ptr, index.word, index.count, topics, alpha, plain, work.fresh, work.doc_tol, work.doc_rounds,
-            doc, mix, scale, moved, fit,
+            *part, index.ptr, index.word, index.count, topics, alphas, rows, plain, work.fresh, work.doc_tol,
+            work.doc_rounds, doc, mix, scale, moved, fit,
         )  # fmt: skip
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), work.n_jobs)
@@ -301,7 +307,7 @@ def _bound_vb(index: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), n_jobs)
     used = np.diff(index.ptr) > 0
-    docs = -dirichlet_divergence(state.doc[used], prior.alpha[0])
+    docs = -dirichlet_divergence(state.doc[used], prior.alpha[prior.alpha_row[used]])
     return float(fit.sum() + docs - dirichlet_divergence(state.word.T, word_prior(prior).T))
 
 
@@ -389,8 +395,8 @@ def fold_in(
 ) -> FloatArray:
     """E[n_dk] of each document with the topics fixed; ``word`` is β + E[n_vk] by word [V, K].
 
-    The mode's own update, to convergence. A document's result follows from its words alone. For cvb0 and cvb α may have
-    rows, of which ``alpha_row`` names each document's.
+    The mode's own update, to convergence. A document's result follows from its words alone. But for cvb_exact α may
+    have rows, of which ``alpha_row`` names each document's.
     """
     pairs = corpus.pairs
     ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(pairs.count)
@@ -401,9 +407,10 @@ def fold_in(
         topics = word / word.sum(axis=0) if mode == "scvb0" else exp_topics(np.ascontiguousarray(word), n_jobs)
         docs = np.repeat(np.arange(corpus.n_docs, dtype=np.int32), np.diff(ptr))
         index = PairIndex(ptr, words, count, docs, ptr, ptr)  # the order by word is not needed
-        doc: FloatArray = alpha + index.doc_weight[:, None] * (alpha / alpha.sum())
-        fit_documents(index, topics, np.array(alpha), mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc)
-        return np.subtract(doc, alpha, out=doc)
+        own = alpha if alpha_row is None else alpha[alpha_row]
+        doc: FloatArray = own + index.doc_weight[:, None] * (own / own.sum(axis=-1, keepdims=True))
+        fit_documents(index, topics, alpha, mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc, alpha_row)
+        return np.subtract(doc, own, out=doc)
     phi = as_input(word / word.sum(axis=0))
     alpha = as_input(alpha)
     if mode == "cvb_exact":

@@ -33,10 +33,13 @@ from topicloom.inference.variational import (
     pair_index,
     start,
 )
+from topicloom.inference.variational_collections import bound_with_collections, fit_collections, start_collections
 from topicloom.inference.variational_priors import learn_priors
+from topicloom.inference.vem import Settings
 from topicloom.kernels.rng import stream
 
 ALL_MODES: tuple[str, ...] = (*MODES, *STREAM_MODES)
+VEM = "vem"
 _ORDER = 5  # what the streams are for; samplers have 1 to 3, starts 4
 _FRESH = 20  # iterations in which documents of VB start afresh: later they stay near where they were
 _SETTLED = 1e-2  # relative change of a learned prior below which it does not hold up convergence
@@ -80,10 +83,21 @@ class VariationalPlan:
     learn_every: int = 5
     trace_every: int = 10
     checkpoint_every: int = 50
+    collections: Settings | None = None  # of vem
+
+    @property
+    def learns_any(self) -> bool:
+        own = self.collections
+        return self.learn_alpha or self.learn_beta or (own is not None and (own.learn_gamma or bool(own.alpha_prior)))
 
     def learns(self, iteration: int) -> bool:
-        wanted = self.learn_alpha or self.learn_beta
+        wanted = self.learns_any
         return wanted and iteration >= self.learn_from and (iteration - self.learn_from) % self.learn_every == 0
+
+
+def base_mode(mode: str) -> Mode:
+    """What documents and topics are fitted by: variational EM for collections has variational Bayes."""
+    return "vb" if mode == VEM else cast(Mode, mode)
 
 
 # -- memory --------------------------------------------------------------------------------------------------------
@@ -110,7 +124,7 @@ def memory_note(corpus: Corpus, mode: str, n_topics: int, n_chains: int = 1) -> 
         needed = 2 * 8 * corpus.n_words * n_topics * n_chains
         what = f"{corpus.n_words:,} words × {n_topics:,} topics"
     else:
-        needed = bytes_needed(cast(Mode, mode), corpus, n_topics) * n_chains
+        needed = bytes_needed(base_mode(mode), corpus, n_topics) * n_chains
         what = f"{len(corpus.pairs.word):,} distinct document/word pairs × {n_topics:,} topics"
     note = f'inference="{mode}" needs {_size(needed)} for {what}'
     free = available_memory()
@@ -129,7 +143,10 @@ def start_chain(index: PairIndex | None, plan: VariationalPlan, prior: Prior, ch
     if plan.mode in STREAM_MODES:
         return VariationalChain(chain, 0, stochastic.start_stream(prior, plan.seed, chain), prior)
     assert index is not None
-    return VariationalChain(chain, 0, start(index, cast(Mode, plan.mode), prior, plan.seed, chain), prior)
+    state = start(index, base_mode(plan.mode), prior, plan.seed, chain)
+    if plan.collections is not None:
+        state = start_collections(state, prior, plan.collections)
+    return VariationalChain(chain, 0, state, prior)
 
 
 def word_counts(chain: VariationalChain) -> FloatArray:
@@ -146,7 +163,7 @@ def advance(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, pl
     else:
         assert index is not None
         value = _iteration(index, chain, plan)
-    unsettled = (plan.learn_alpha or plan.learn_beta) and chain.prior_change > max(_SETTLED, 10 * plan.tol)
+    unsettled = plan.learns_any and chain.prior_change > max(_SETTLED, 10 * plan.tol)
     chain.converged = chain.change < plan.tol and not unsettled
     if value is not None:
         trace = chain.trace
@@ -159,16 +176,27 @@ def advance(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, pl
 
 
 def _iteration(index: PairIndex, chain: VariationalChain, plan: VariationalPlan) -> float | None:
-    mode, state = cast(Mode, plan.mode), cast(VariationalState, chain.state)
+    mode, state = base_mode(plan.mode), cast(VariationalState, chain.state)
     work = plan.work._replace(fresh=chain.sweep < _FRESH)
     state, change = iterate(index, state, mode, chain.prior, work)
     chain.sweep += 1
-    if plan.learns(chain.sweep):
+    learns, moved = plan.learns(chain.sweep), 0.0
+    if plan.collections is not None:
+        state, chain.prior, moved = fit_collections(index, state, chain.prior, plan.collections, learns)
+    if learns:
         state, chain.prior, chain.prior_change = learn_priors(
             index, state, mode, chain.prior, alpha=plan.learn_alpha, beta=plan.learn_beta
         )
+        chain.prior_change = max(chain.prior_change, moved)
     chain.state, chain.change = state, change
-    return bound(index, state, mode, chain.prior, plan.work.n_jobs) if chain.sweep % plan.trace_every == 0 else None
+    return _value(index, chain, plan) if chain.sweep % plan.trace_every == 0 else None
+
+
+def _value(index: PairIndex, chain: VariationalChain, plan: VariationalPlan) -> float:
+    state = cast(VariationalState, chain.state)
+    if plan.collections is not None:
+        return bound_with_collections(index, state, chain.prior, plan.collections, plan.work.n_jobs)
+    return bound(index, state, base_mode(plan.mode), chain.prior, plan.work.n_jobs)
 
 
 def _pass(corpus: Corpus, chain: VariationalChain, plan: VariationalPlan) -> float | None:
@@ -235,8 +263,7 @@ def final_value(corpus: Corpus, index: PairIndex | None, chain: VariationalChain
     if isinstance(chain.state, StreamState):
         return chain.value + stochastic.topics_part(chain.state, cast(StreamMode, plan.mode), chain.prior)
     assert index is not None
-    state = chain.state
-    return bound(index, state, cast(Mode, plan.mode), chain.prior, plan.work.n_jobs)
+    return _value(index, chain, plan)
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
@@ -255,7 +282,14 @@ def load_chain(path: Path, mode: str) -> VariationalChain:
     arrays, info, _ = read_arrays(path)
     kind = StreamState if mode in STREAM_MODES else VariationalState
     try:
-        state = kind(**{name: arrays[f"state_{name}"] for name in kind._fields})
+        optional = kind._field_defaults  # what files of versions that lack it need not have
+        state = kind(
+            **{
+                name: arrays[f"state_{name}"]
+                for name in kind._fields
+                if f"state_{name}" in arrays or name not in optional
+            }
+        )
         prior = Prior(**{name: arrays[name] for name in Prior._fields})
     except KeyError as error:
         raise StorageError(f'{path} is not a checkpoint of inference="{mode}": it has no array {error}.') from error

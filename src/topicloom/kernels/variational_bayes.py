@@ -90,10 +90,10 @@ def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> flo
 @kernel
 def fit_documents(
     doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
-    alpha: FloatArray, plain: bool, fresh: bool, tol: float, max_rounds: int, doc: FloatArray, mix: FloatArray,
-    scale: FloatArray, moved: FloatArray, fit: FloatArray,
+    alphas: FloatArray, alpha_row: Int32Array, plain: bool, fresh: bool, tol: float, max_rounds: int, doc: FloatArray,
+    mix: FloatArray, scale: FloatArray, moved: FloatArray, fit: FloatArray,
 ) -> None:  # fmt: skip
-    """Improve α̃ of each document, the topics held fixed.
+    """Improve α̃ of each document, the topics held fixed; its prior is ``alphas[alpha_row[d]]``.
 
     ``doc[d]`` is where it starts and ends. With ``fresh`` it starts from equal topics instead, so that what the first,
     meaningless topics made of it does not stay for ever; where that ends below the bound at the old parameters it is
@@ -105,7 +105,7 @@ def fit_documents(
     before = np.empty(n_topics)
     for d in range(doc_start, doc_stop):
         start, stop = ptr[d], ptr[d + 1]
-        row, t = doc[d], mix[d]
+        row, t, alpha = doc[d], mix[d], alphas[alpha_row[d]]
         before[:] = row
         if start == stop:
             row[:] = alpha
@@ -183,6 +183,18 @@ def mean_log_columns(rows: FloatArray, use: BoolArray, out: FloatArray) -> None:
             base = digamma(sum_of(rows[d]))
             for k in range(rows.shape[1]):
                 out[k] += digamma(rows[d, k]) - base
+
+
+@kernel
+def mean_log_by_row(rows: FloatArray, use: BoolArray, group: Int32Array, out: FloatArray) -> None:
+    """out[j, k] = Σ_d E[log θ_dk] over the rows to use of each group."""
+    out[:] = 0.0
+    for d in range(rows.shape[0]):
+        if use[d]:
+            base = digamma(sum_of(rows[d]))
+            to = out[group[d]]
+            for k in range(rows.shape[1]):
+                to[k] += digamma(rows[d, k]) - base
 
 
 @kernel

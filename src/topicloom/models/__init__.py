@@ -1,12 +1,13 @@
 """Models: thin scikit-learn estimators over kernels, chains and estimates."""
 
 from topicloom.errors import StorageError
+from topicloom.models.compound import CompoundLDA
 from topicloom.models.dependency import DependencyLDA
 from topicloom.models.hmm import HMM
 from topicloom.models.labeled import LabeledLDA, PriorLDA
 from topicloom.models.lda import LDA
 
-__all__ = ["HMM", "LDA", "DependencyLDA", "LabeledLDA", "PriorLDA"]
+__all__ = ["HMM", "LDA", "CompoundLDA", "DependencyLDA", "LabeledLDA", "PriorLDA"]
 
 
 def model_class(kind: str) -> type[LDA] | type[HMM]:

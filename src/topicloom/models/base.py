@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from topicloom import storage
-from topicloom._types import BoolArray, FloatArray
+from topicloom._types import BoolArray, FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
 from topicloom.corpus.stored import load_corpus
 from topicloom.corpus.text import from_texts
@@ -188,13 +188,22 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         A document without a known word gets the prior's mean.
         """
         check_is_fitted(self, "seed_")
-        return with_prior(self._fold(self._new_corpus(X)), self.alpha_)
+        return self._transform(self._new_corpus(X))
+
+    def _transform(self, corpus: Corpus) -> FloatArray:
+        alpha, rows = self._document_prior(corpus)
+        return with_prior(self._fold(corpus), alpha if rows is None else alpha[rows])
+
+    def _document_prior(self, corpus: Corpus) -> tuple[FloatArray, Int32Array | None]:
+        """α of new documents: one for all [K], or several [rows, K] and each document's row."""
+        return self.alpha_, None
 
     def _fold(self, corpus: Corpus) -> FloatArray:
         """Expected topic counts [D, K] of documents, with the topics held fixed."""
         soft = self.estimator == "cgs_p"
+        alpha, rows = self._document_prior(corpus)
         folded = fold_in(
-            corpus, self._phi_by_word, self.alpha_, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, lag=self.predict_lag,
             n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
             n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
         )  # fmt: skip
@@ -205,8 +214,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def perplexity(self, X: Any) -> float:
         """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
         check_is_fitted(self, "seed_")
+        return self._perplexity(self._new_corpus(X))
+
+    def _perplexity(self, corpus: Corpus) -> float:
+        alpha, rows = self._document_prior(corpus)
         return completion_perplexity(
-            self.topic_word_, self.alpha_, self._new_corpus(X), estimator=self.estimator, burn_in=self.predict_burn_in,
+            self.topic_word_, alpha, corpus, alpha_row=rows, estimator=self.estimator, burn_in=self.predict_burn_in,
             lag=self.predict_lag, n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
             n_jobs=resolve_jobs(self.n_jobs),
         )  # fmt: skip

@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kernel_names, make_prior
+from topicloom.inference.mixtures import Mixtures
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.inference.variational_run import ALL_MODES
@@ -160,6 +161,8 @@ class LDA(VariationalMethods):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
+    _INFERENCES: ClassVar[tuple[str, ...]] = ("gibbs", *ALL_MODES)
+
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
         if is_variational(self):
@@ -182,14 +185,17 @@ class LDA(VariationalMethods):
             )  # fmt: skip
             announce(str(plan_of_memory))
         sampled = repeated(corpus, self.n_paths)
-        chains = [start_chain(kernel, sampled, prior, seed, index) for index in range(self.n_chains)]
+        chains = [
+            start_chain(kernel, sampled, prior, seed, index, self._start_mixtures(corpus))
+            for index in range(self.n_chains)
+        ]
         self._run(kernel, corpus, chains, plan, callbacks, checkpoint)
         return self
 
     def _plan(self, seed: int) -> Plan:
         """Check every parameter; what is left to check depends on the data."""
         _inputs.check_whole("n_components", self.n_components, 1)
-        _inputs.check_choice("inference", self.inference, ("gibbs", *ALL_MODES))
+        _inputs.check_choice("inference", self.inference, self._INFERENCES)
         _inputs.check_choice("sampler", self.sampler, kernel_names())
         _inputs.check_choice("estimator", self.estimator, ESTIMATORS)
         _inputs.check_choice("doc_topic_paths", self.doc_topic_paths, DOC_TOPIC_PATHS)
@@ -215,7 +221,7 @@ class LDA(VariationalMethods):
             burn_in=self.burn_in,
             lag=self.lag,
             estimator=self.estimator,
-            learn_alpha=self.doc_topic_prior is None if self.learn_priors is None else self.learn_priors,
+            learn_alpha=self._learns_alpha(),
             learn_beta=not fixed_beta
             and (self.topic_word_prior is None if self.learn_priors is None else self.learn_priors),
             trace_every=self.trace_every,
@@ -223,6 +229,13 @@ class LDA(VariationalMethods):
             schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self.n_mh),
             n_paths=self.n_paths,
         )
+
+    def _learns_alpha(self) -> bool:
+        return self.doc_topic_prior is None if self.learn_priors is None else self.learn_priors
+
+    def _start_mixtures(self, corpus: Corpus) -> Mixtures | None:
+        """Mixtures of collections before the first sweep, of models that have them."""
+        return None
 
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components
@@ -283,7 +296,14 @@ class LDA(VariationalMethods):
         chains = [
             storage.load_chain(folder, index, sampled, kernel)
             if storage.chain_path(folder, index).exists()
-            else start_chain(kernel, sampled, repeated_prior(model._prior(corpus), model.n_paths), plan.seed, index)
+            else start_chain(
+                kernel,
+                sampled,
+                repeated_prior(model._prior(corpus), model.n_paths),
+                plan.seed,
+                index,
+                model._start_mixtures(corpus),
+            )
             for index in range(model.n_chains)
         ]
         done = max(chain.sweep for chain in chains)

@@ -33,7 +33,7 @@ _EXTRA_WHOLE = ("batch_size", "max_doc_update_iter")
 
 
 def is_variational(model: Any) -> bool:
-    return model.inference in ALL_MODES
+    return model.inference in ALL_MODES or model.inference == variational_run.VEM
 
 
 class VariationalMethods(StoredModel):
@@ -252,24 +252,24 @@ class VariationalMethods(StoredModel):
     def _fold(self, corpus: Corpus) -> FloatArray:
         if not is_variational(self):
             return super()._fold(corpus)
+        alpha, rows = self._document_prior(corpus)
         return fold_in(
-            corpus, self.inference, self._by_word, self.alpha_, tol=self.mean_change_tol,
-            max_rounds=10 * self.max_doc_update_iter, n_jobs=resolve_jobs(self.n_jobs),
+            corpus, variational_run.base_mode(self.inference), self._by_word, alpha, tol=self.mean_change_tol,
+            max_rounds=10 * self.max_doc_update_iter, n_jobs=resolve_jobs(self.n_jobs), alpha_row=rows,
         )  # fmt: skip
 
-    def perplexity(self, X: Any) -> float:
-        """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
+    def _perplexity(self, corpus: Corpus) -> float:
         if not is_variational(self):
-            return super().perplexity(X)
-        check_is_fitted(self, "seed_")
-        observed, held_out = _halves(self._new_corpus(X))
+            return super()._perplexity(corpus)
+        alpha, rows = self._document_prior(corpus)
+        observed, held_out = _halves(corpus)
         total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())
         if total <= 0:
             raise InputError(
                 "there is nothing to score: no document has a held-out token. To be split into halves a document "
                 "needs at least two tokens."
             )
-        theta = with_prior(self._fold(observed), self.alpha_)
+        theta = with_prior(self._fold(observed), alpha if rows is None else alpha[rows])
         return float(np.exp(-log_likelihood(self.topic_word_, theta, held_out) / total))
 
     # -- files ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+"""Topics put together by likeness: hierarchical clusters, and how well they hold together."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import silhouette_samples
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.errors import InputError
+from topicloom.evaluation.topics import check_distributions
+
+Linkage: TypeAlias = Literal["complete", "average", "single"]
+Distance: TypeAlias = Literal["cityblock", "jensenshannon", "euclidean"]
+
+
+def topic_linkage(
+    rows: AnyArray, *, metric: Distance = "cityblock", method: Linkage = "complete"
+) -> FloatArray:  # fmt: skip
+    """The tree of distributions by likeness, [n − 1, 4] as scipy has it (``scipy.cluster.hierarchy``).
+
+    ``rows`` are topics over words (a model's ``topic_word_``) or documents over topics (``doc_topic_``). Manhattan
+    distances and complete linkage are what R's ``hclust`` does if it is not told otherwise.
+    """
+    if method not in ("complete", "average", "single"):
+        raise InputError(f"method={method!r} is not known; choose 'complete', 'average' or 'single'.")
+    return np.asarray(linkage(_distances(rows, metric), method))
+
+
+def topic_clusters(
+    rows: AnyArray, n_clusters: int, *, metric: Distance = "cityblock", method: Linkage = "complete"
+) -> Int64Array:
+    """The cluster, 0 to n − 1, of each distribution when the tree is cut into at most ``n_clusters`` parts."""
+    n = len(np.asarray(rows))
+    if not 1 <= n_clusters <= n:
+        raise InputError(f"n_clusters={n_clusters} must be from 1 to {n}, the number of rows.")
+    tree = topic_linkage(rows, metric=metric, method=method)
+    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, np.int64)
+
+
+def silhouette_widths(rows: AnyArray, clusters: AnyArray, *, metric: Distance = "cityblock") -> FloatArray:
+    """How much nearer each distribution is to its own cluster than to the next one, from −1 to 1; 0 if it is alone."""
+    labels = np.asarray(clusters)
+    between = squareform(_distances(rows, metric))
+    n = len(between)
+    if labels.shape != (n,):
+        raise InputError(f"clusters has shape {labels.shape}; give one cluster for each of {n} rows.")
+    if not 2 <= len(np.unique(labels)) <= n - 1:
+        raise InputError(f"silhouette widths need from 2 to {n - 1} clusters; there are {len(np.unique(labels))}.")
+    return np.asarray(silhouette_samples(between, labels, metric="precomputed"))
+
+
+def _distances(rows: AnyArray, metric: Distance) -> FloatArray:
+    given = check_distributions("rows", rows, "row")
+    if len(given) < 2:
+        raise InputError("at least two rows are needed to compare them.")
+    if metric not in ("cityblock", "jensenshannon", "euclidean"):
+        raise InputError(f"metric={metric!r} is not known; choose 'cityblock', 'jensenshannon' or 'euclidean'.")
+    return np.asarray(pdist(given, metric))

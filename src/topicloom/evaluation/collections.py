@@ -1,0 +1,95 @@
+"""What draws of collections' topic mixtures say: intervals, differences with probabilities, trends.
+
+``draws`` is samples × collections × topics, each last row a distribution over topics (a model's ``pi_draws_``).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.errors import InputError
+
+
+class Interval(NamedTuple):
+    """Mean and limits, an entry for each quantity that was drawn."""
+
+    mean: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+class Change(NamedTuple):
+    """Mean and limits of a difference or a slope, and the probability that it is above 0."""
+
+    mean: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    probability: FloatArray
+
+
+def draw_interval(draws: AnyArray, level: float = 0.9) -> Interval:
+    """Mean and equal-tailed interval over the first axis."""
+    _check_level(level)
+    values = np.asarray(draws, np.float64)
+    if values.ndim < 2 or len(values) == 0:
+        raise InputError(f"draws has shape {values.shape}; give at least one draw, of one quantity or more.")
+    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Interval(values.mean(axis=0), lower, upper)
+
+
+def mixture_difference(draws: AnyArray, first: int, second: int, level: float = 0.9) -> Change:
+    """π_first,k − π_second,k for each topic k, with the probability that it is above 0."""
+    values = _check_draws(draws)
+    for number in (first, second):
+        if not 0 <= number < values.shape[1]:
+            raise InputError(f"collection {number} does not exist; they are numbered 0 to {values.shape[1] - 1}.")
+    return _change(values[:, first] - values[:, second], level)
+
+
+def mixture_trend(draws: AnyArray, times: AnyArray | None = None, level: float = 0.9) -> Change:
+    """Slope of each topic's share over ordered collections, with the probability that it rises.
+
+    The least-squares line through (times_j, π_jk), for every draw. ``times`` has a number for each collection; without
+    it they are 0, 1, …
+    """
+    values = _check_draws(draws)
+    when = np.arange(values.shape[1]) if times is None else np.asarray(times)
+    if when.shape != (values.shape[1],) or when.dtype.kind not in "iuf" or not np.all(np.isfinite(when)):
+        raise InputError(f"times must have one number for each of {values.shape[1]} collections.")
+    away = when - when.mean()
+    if not np.any(away):
+        raise InputError("a trend needs collections at two times or more.")
+    return _change(np.einsum("j,sjk->sk", away / (away @ away), values), level)
+
+
+def merged_draws(draws: AnyArray, numbers: AnyArray, weights: AnyArray) -> FloatArray:
+    """Draws of merged collections: collection j goes to ``numbers[j]``, with the weight of its documents."""
+    values = _check_draws(draws)
+    to, weight = np.asarray(numbers), np.asarray(weights, np.float64)
+    if to.shape != (values.shape[1],) or weight.shape != to.shape:
+        raise InputError(f"numbers and weights must have one entry for each of {values.shape[1]} collections.")
+    parts = np.zeros((int(to.max()) + 1, len(to)))
+    parts[to, np.arange(len(to))] = weight
+    total = parts.sum(axis=1, keepdims=True)
+    if np.any(total <= 0):
+        raise InputError("every merged collection needs some weight.")
+    return np.asarray(np.einsum("gj,sjk->sgk", parts / total, values))
+
+
+def _change(values: FloatArray, level: float) -> Change:
+    # A draw of exactly 0 counts half, so that comparing a collection with itself says nothing either way.
+    share = (values > 0).mean(axis=0) + 0.5 * (values == 0).mean(axis=0)
+    return Change(*draw_interval(values, level), share)
+
+
+def _check_draws(draws: AnyArray) -> FloatArray:
+    values = np.asarray(draws, np.float64)
+    if values.ndim != 3 or 0 in values.shape:
+        raise InputError(f"draws has shape {values.shape}; expected samples × collections × topics.")
+    return values
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0 and 1, for instance 0.9.")

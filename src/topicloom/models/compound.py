@@ -1,0 +1,280 @@
+"""Compound LDA: topics shared by collections, each with a topic mixture of its own."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError
+from topicloom.estimates import Estimator
+from topicloom.inference import vem
+from topicloom.inference.chain import Callback, Chain, Plan
+from topicloom.inference.kernel import Prior, make_prior
+from topicloom.inference.mixtures import DRAWS, Mixing, Mixtures, start_mixtures
+from topicloom.inference.parallel import resolve_jobs
+from topicloom.inference.paths import DocTopicPaths
+from topicloom.inference.stochastic import Steps
+from topicloom.inference.variational import VariationalState, Work
+from topicloom.inference.variational_run import VariationalPlan
+from topicloom.inference.vem import Settings
+from topicloom.kernels.gamma import dirichlets
+from topicloom.kernels.rng import stream
+from topicloom.models import _groups, _inputs
+from topicloom.models.collections import CollectionModel
+
+_START = 1.0  # γ, and α where it is learned, before anything is known
+_DRAWS = 200  # from the variational distribution of π
+_ADAPTED = 100  # sweeps that adapt step sizes where no burn-in is given
+
+
+class CompoundLDA(CollectionModel):
+    """Compound LDA (George, Xia and Michailidis 2019): documents in collections that share their topics.
+
+    Collection j has a mixture of topics π_j ~ Dirichlet(α, …, α), and its documents θ_d ~ Dirichlet(γπ_j). With one
+    collection this is LDA with a learned asymmetric base measure. ``X`` is as in ``LDA``.
+
+    Parameters
+    ----------
+    n_components : number of topics K.
+    inference : "ags" draws mixtures by auxiliary variables, "mgs" by Langevin dynamics, each after a sweep that draws
+        topics; "vem" is variational, without sampling.
+    concentration : γ, how close documents are to their collection's mixture. None starts from 1 and is learned.
+    collection_prior : α, a number or one a topic. None learns one number under a gamma prior, whose shape and rate are
+        ``collection_prior_gamma``.
+    topic_word_prior : η, a number, or one a word. None starts from 1/K and is learned.
+    mixtures : π, one for all collections [K] or one for each [J, K], if it is known and not to be learned.
+    burn_in, lag : draws of π are kept from sweep ``burn_in`` on (None: of the second half of the sweeps), those
+        of every ``lag``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in
+        ``LDA``; without, the last sweep is the one sample of them.
+    n_langevin, target_acceptance : steps of "mgs" in a sweep, and the share of them that is to be accepted: step sizes
+        are adapted to it until ``burn_in`` (None: for 100 sweeps), and never after.
+    tol, max_doc_update_iter, mean_change_tol : of "vem": share of tokens that an iteration may move between topics and
+        still count as converged; rounds for a document in an iteration, and the change a topic at which it is done.
+    learn_priors : None learns the priors that were left as None, True learns γ and η, False none.
+    sampler, estimator, max_iter, n_chains, n_paths, doc_topic_paths, n_shards, n_mh, seed_words, seed_weight,
+    predict_burn_in, predict_lag, predict_samples, predict_chains, trace_every, checkpoint_dir, checkpoint_every,
+    n_jobs, random_state, verbose : as in ``LDA``.
+
+    Attributes
+    ----------
+    collections_, collection_docs_ : labels of the collections, sorted, and their numbers of documents.
+    pi_, pi_draws_ : [J, K] mean of π, and [S, J, K] its posterior draws. ``pi_trace_`` has all recorded ones.
+    gamma_, collection_prior_ : γ and α [K], as given or learned.
+    alpha_ : [K] prior of a document of which no collection is known: γ times the mean of π.
+    components_, topic_word_, doc_topic_, beta_, chains_, best_chain_, log_joint_, traces_, vocabulary_, empty_docs_,
+    n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
+    """
+
+    _INFERENCES: ClassVar[tuple[str, ...]] = ("ags", "mgs", "vem")
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        inference: Literal["ags", "mgs", "vem"] = "ags",
+        concentration: float | None = None,
+        collection_prior: float | Sequence[float] | AnyArray | None = 1.0,
+        collection_prior_gamma: tuple[float, float] = (1.0, 1.0),
+        topic_word_prior: float | Sequence[float] | AnyArray | None = None,
+        mixtures: Sequence[float] | Sequence[Sequence[float]] | AnyArray | None = None,
+        sampler: str = "auto",
+        estimator: Estimator = "cgs_p",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        lag: int = 5,
+        n_chains: int = 1,
+        n_paths: int = 1,
+        doc_topic_paths: DocTopicPaths = "mean",
+        n_shards: int = 1,
+        n_mh: int = 2,
+        n_langevin: int = 5,
+        target_acceptance: float = 0.574,
+        tol: float = 1e-3,
+        max_doc_update_iter: int = 10,
+        mean_change_tol: float = 1e-3,
+        learn_priors: bool | None = None,
+        seed_words: _inputs.SeedWords | None = None,
+        seed_weight: float = 0.5,
+        predict_burn_in: int = 20,
+        predict_lag: int = 2,
+        predict_samples: int = 5,
+        predict_chains: int = 2,
+        trace_every: int = 10,
+        checkpoint_dir: str | Path | None = None,
+        checkpoint_every: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.inference = inference
+        self.concentration = concentration
+        self.collection_prior = collection_prior
+        self.collection_prior_gamma = collection_prior_gamma
+        self.topic_word_prior = topic_word_prior
+        self.mixtures = mixtures
+        self.sampler = sampler
+        self.estimator = estimator
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.lag = lag
+        self.n_chains = n_chains
+        self.n_paths = n_paths
+        self.doc_topic_paths = doc_topic_paths
+        self.n_shards = n_shards
+        self.n_mh = n_mh
+        self.n_langevin = n_langevin
+        self.target_acceptance = target_acceptance
+        self.tol = tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.learn_priors = learn_priors
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
+        self.predict_burn_in = predict_burn_in
+        self.predict_lag = predict_lag
+        self.predict_samples = predict_samples
+        self.predict_chains = predict_chains
+        self.trace_every = trace_every
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, callbacks: Sequence[Callback] = ()) -> Self:
+        """Learn topics, and each collection's mixture of them.
+
+        ``groups`` has a label of any hashable kind for each document; without it a corpus's own are taken, and where
+        there are none all documents are one collection. Callbacks are as in ``LDA``.
+        """
+        if self.inference == "vem":  # parameters first: they are quicker to check than data
+            self._variational_plan(0, 1.0)
+        else:
+            self._plan(0)
+        corpus = _groups.with_groups(self._training_corpus(X), groups, every=True)
+        return super().fit(corpus, callbacks=callbacks)
+
+    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> FloatArray:
+        """Learn, and give the topic proportions of the same documents, sampled anew as those of new ones."""
+        return self.fit(X, groups=groups).transform(X, groups)
+
+    def _plan(self, seed: int) -> Plan:
+        plan = super()._plan(seed)
+        _inputs.check_whole("n_langevin", self.n_langevin, 1)
+        if not 0.05 <= _inputs.check_number("target_acceptance", self.target_acceptance, 0.0, 1.0) <= 0.95:
+            raise InputError(f"target_acceptance={self.target_acceptance} must be from 0.05 to 0.95.")
+        if self.concentration is not None and _inputs.check_number("concentration", self.concentration, 0, np.inf) == 0:
+            raise InputError("concentration=0 leaves documents without a mixture; it must be positive.")
+        learn_gamma = self.concentration is None if self.learn_priors is None else self.learn_priors
+        alpha_prior = None
+        if self.collection_prior is None and self.learn_priors is not False:
+            alpha_prior = _gamma_prior(self.collection_prior_gamma)
+        if self.mixtures is not None and alpha_prior is not None:
+            raise InputError("mixtures are given, so there is nothing to learn collection_prior from; give it, too.")
+        return replace(
+            plan,
+            mixing=Mixing(
+                method="fixed" if self.mixtures is not None else self.inference,  # type: ignore[arg-type]
+                learn_gamma=learn_gamma,
+                alpha_prior=alpha_prior,
+                n_steps=self.n_langevin,
+                acceptance=self.target_acceptance,
+                adapt_until=_ADAPTED if self.burn_in is None else self.burn_in,
+                lag=self.lag,
+            ),
+        )
+
+    def _learns_alpha(self) -> bool:
+        return False  # α of documents is γπ_j, and drawn
+
+    def _prior(self, corpus: Corpus) -> Prior:
+        k = self.n_components
+        beta = _inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 1 / k)
+        boosts = _inputs.seed_boosts(self.seed_words, self.seed_weight, corpus, k)
+        _, row = _groups.collections_of(corpus)
+        return make_prior(self._start_mixtures(corpus).rows(), beta, corpus.n_docs, boosts, row)
+
+    def _start_mixtures(self, corpus: Corpus) -> Mixtures:
+        labels, _ = _groups.collections_of(corpus)
+        return start_mixtures(self._first_pi(len(labels)), *self._hyper())
+
+    def _hyper(self) -> tuple[float, FloatArray]:
+        """γ and α, as given or as they start."""
+        alpha = _inputs.check_prior("collection_prior", self.collection_prior, self.n_components, "topics", _START)
+        return float(_START if self.concentration is None else self.concentration), alpha
+
+    def _first_pi(self, n_collections: int) -> FloatArray:
+        k = self.n_components
+        if self.mixtures is None:
+            return np.full((n_collections, k), 1 / k)
+        pi = np.asarray(self.mixtures, np.float64)
+        rows = np.tile(pi, (n_collections, 1)) if pi.ndim == 1 else pi
+        if rows.shape != (n_collections, k):
+            raise InputError(
+                f"mixtures has shape {pi.shape}; give {k} shares, or a row of them for each of {n_collections} "
+                "collections, in sorted order."
+            )
+        if not np.all(np.isfinite(rows) & (rows > 0)) or np.any(np.abs(rows.sum(axis=1) - 1) > 1e-6):
+            raise InputError("mixtures must have positive shares that sum to 1 for each collection.")
+        return rows
+
+    def _variational_plan(self, seed: int, total_docs: float) -> VariationalPlan:
+        plan = self._plan(seed)
+        assert plan.mixing is not None
+        for name, given in (("n_paths", self.n_paths != 1), ("mixtures", self.mixtures is not None)):
+            if given:
+                raise InputError(f'{name} is for sampling; use inference="ags" or "mgs", or leave it out.')
+        _inputs.check_whole("max_doc_update_iter", self.max_doc_update_iter, 1)
+        for name in ("tol", "mean_change_tol"):
+            _inputs.check_number(name, getattr(self, name), 0.0, np.inf)
+        start = self._hyper()
+        return VariationalPlan(
+            mode="vem", seed=seed, max_iter=self.max_iter, tol=self.tol,
+            work=Work(self.mean_change_tol, self.max_doc_update_iter, 1, resolve_jobs(self.n_jobs)),
+            steps=Steps(1, 1.0, 1.0, total_docs, False, False), learn_beta=plan.learn_beta,
+            trace_every=plan.trace_every, checkpoint_every=plan.checkpoint_every,
+            collections=Settings(*start, plan.mixing.learn_gamma, plan.mixing.alpha_prior),
+        )  # fmt: skip
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    def _publish(
+        self, corpus: Corpus, chains: list[Chain], log_joints: FloatArray, seed: int, interrupted: bool
+    ) -> None:
+        super()._publish(corpus, chains, log_joints, seed, interrupted)
+        chain = chains[self.best_chain_]
+        if self.inference == "vem":
+            self._publish_variational(corpus, cast(VariationalState, chain.state))
+            return
+        mixtures = chain.mixtures
+        assert mixtures is not None
+        self.gamma_, self.collection_prior_ = mixtures.gamma, mixtures.alpha
+        draws = np.array(mixtures.draws) if mixtures.draws else mixtures.pi[None]
+        sweeps = np.array(mixtures.sweeps if mixtures.draws else [chain.sweep], np.int64)
+        self._publish_collections(corpus, (sweeps, draws))
+
+    def _publish_variational(self, corpus: Corpus, state: VariationalState) -> None:
+        """As of a chain, with draws from the Dirichlet distributions q(π_j)."""
+        self.gamma_, self.collection_prior_ = float(state.hyper[0, 0]), state.hyper[0, 1:]
+        draws = np.empty((_DRAWS, *state.tau.shape))
+        rng = stream(self.seed_, DRAWS)
+        for draw in draws:
+            dirichlets(rng, state.tau, draw)
+        self._publish_collections(corpus, (np.full(_DRAWS, self.n_iter_), draws), vem.split(state.tau)[0])
+
+
+def _gamma_prior(given: Any) -> tuple[float, float]:
+    values = tuple(given) if isinstance(given, list | tuple | np.ndarray) else ()
+    if len(values) != 2:
+        raise InputError(f"collection_prior_gamma={given!r} must be a pair: shape and rate of α's gamma prior.")
+    shape, rate = (_inputs.check_number("collection_prior_gamma", value, 0.0, np.inf) for value in values)
+    if shape == 0 or rate == 0:
+        raise InputError(f"collection_prior_gamma={given!r}: shape and rate must be positive.")
+    return shape, rate
