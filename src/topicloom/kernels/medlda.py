@@ -31,9 +31,11 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt6
 from topicloom.kernels._jit import kernel, reducing_kernel
 from topicloom.kernels.draw import build_alias, draw_alias
 from topicloom.kernels.gibbs_mh import find_first
-from topicloom.kernels.rng import uniform
+from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.rng import below, uniform
 
 WORD, DOC, EXP = 0, 1, 2
+_AHEAD = 6  # tokens
 _FLOOR = -60.0  # of g̃ below its largest value: what is proposed too seldom could never be left
 
 
@@ -91,10 +93,10 @@ def sweep_block(
 ) -> None:  # fmt: skip
     """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
 
-    ``kinds`` are the proposals in use: taken in turn, or at random if ``mixed``. A token's proposals are all drawn
-    before the first is judged, so that the memory they need is asked for at once; where all of them are the token's
-    present topic, nothing else is looked at. ``work`` returns how many tokens changed and how many topics were
-    proposed.
+    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once for a document,
+    which processors can foresee within it. A token's proposals are all drawn before the first is judged, so that the
+    memory they need is asked for at once; where all of them are the token's present topic, nothing else is looked at.
+    ``work`` returns how many tokens changed and how many topics were proposed.
     """
     n_topics, n_tasks, n_kinds = topic.shape[0], eta.shape[1], kinds.shape[0]
     doc = np.zeros(n_topics, np.int32)
@@ -106,9 +108,8 @@ def sweep_block(
     slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     guess, keep, other = np.ones(n_topics), np.empty(n_topics), np.empty(n_topics, np.int32)
     proposed, kind_of = np.empty(n_mh, np.int64), np.empty(n_mh, np.int64)
-    tabled = False
-    for j in range(n_kinds):
-        tabled |= kinds[j] == EXP
+    for j in range(n_mh):
+        kind_of[j] = kinds[j % n_kinds]
     r, alpha_sum = -1, 0.0
     changed, visited = 0, 0
     for d in range(doc_start, doc_stop):
@@ -125,6 +126,11 @@ def sweep_block(
         for i in range(begin, end):
             share[z[i]] = doc[z[i]] + a[z[i]]
         enter_document(z, begin, end, eta, pull[d], curve[d], slope, bend)
+        tabled = False
+        for j in range(n_mh):
+            if mixed:
+                kind_of[j] = kinds[below(stream, n_kinds)]
+            tabled |= kind_of[j] == EXP
         if tabled:
             fill_table(end - begin, eta, pull[d], curve[d], seen[d], bend, out, guess, keep, other)
         of_doc = end - begin - 1  # other tokens
@@ -133,6 +139,8 @@ def sweep_block(
             v = words[i]
             if v < word_start or v >= word_stop:
                 continue
+            if i + _AHEAD < end:
+                prefetch(word_topic, words[i + _AHEAD] * n_topics + z[i + _AHEAD])
             own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
             place[v - word_start] += 1
             visited += 1
@@ -142,12 +150,7 @@ def sweep_block(
             word_mass = of_word + b * n_topics
             moves = 0
             for j in range(n_mh):
-                u = uniform(stream)
-                kind = kinds[j % n_kinds]
-                if mixed:
-                    u *= n_kinds
-                    kind = kinds[int(u)]
-                    u -= int(u)
+                u, kind = uniform(stream), kind_of[j]
                 if kind == WORD:
                     u *= word_mass
                     if u < of_word:
@@ -165,7 +168,6 @@ def sweep_block(
                 else:
                     t = draw_alias(keep, other, u)
                 proposed[j] = t
-                kind_of[j] = kind
                 moves += t != old
             if moves == 0:
                 continue
@@ -183,17 +185,14 @@ def sweep_block(
                 t = proposed[j]
                 if t == s:
                     continue
-                there = gain(eta[t], out, bend)
-                stay, move = total[t], total[s]
-                if kind_of[j] != WORD:
-                    stay *= row[s] + b
-                    move *= row[t] + b
-                if kind_of[j] != DOC:
-                    stay *= share[s]
-                    move *= share[t]
-                if kind_of[j] == EXP:
-                    stay *= guess[t]
-                    move *= guess[s]
+                there, kind = gain(eta[t], out, bend), kind_of[j]
+                if kind == WORD:
+                    stay, move = share[s] * total[t], share[t] * total[s]
+                elif kind == DOC:
+                    stay, move = (row[s] + b) * total[t], (row[t] + b) * total[s]
+                else:
+                    stay = (row[s] + b) * share[s] * guess[t] * total[t]
+                    move = (row[t] + b) * share[t] * guess[s] * total[s]
                 stay *= uniform(stream)
                 # e^x is above or below 1 with x, which settles many cases without it
                 x = there - here

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.frames import to_frame
 from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import ESTIMATORS, Estimator, with_prior
 from topicloom.explore import frames
@@ -244,7 +245,7 @@ class SupervisedTopics(StoredModel):
             order = np.argsort(-sign * coef[task], kind="stable")[:n_topics].tolist()
             rows += [(name, k, float(sign * coef[task, k]), " ".join(words[k])) for k in order]
         columns = dict(zip(("class", "topic", "weight", "words"), map(list, zip(*rows, strict=True)), strict=True))
-        return frames.make_frame(columns, frame)
+        return to_frame(columns, frame)
 
     # -- new documents -------------------------------------------------------------------------------------------
 
