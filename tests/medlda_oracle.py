@@ -70,8 +70,11 @@ def cases() -> dict[str, Case]:
         np.array([[0.2, 0.7, 0.4], [1.1, 0.3, 0.6]]), np.array([0.6, 0.1, 0.3]), 2, alpha_row=np.array([0, 1])
     )
     one = np.array([[1.0], [-1.0], [-1.0]])
+    repeated = oracle.tiny_corpus([[0, 0, 0], [0, 1]], 2)
+    flat = make_prior(np.array([0.8, 1.2]), np.array([0.1, 0.3]), 2)
     return {
         "one task": Case(two, plain, one, np.array([[1.5], [0.8], [2.5]])),
+        "repeated word": Case(repeated, flat, np.array([[1.0], [-1.0]]), np.array([[0.5], [0.8]])),
         "two tasks": Case(three, rows, np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([[1.5, 0.7], [2.0, 1.2]])),
     }
 

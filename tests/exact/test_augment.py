@@ -78,7 +78,7 @@ def test_polya_gamma_has_its_density(b: float, z: float) -> None:
 
 @pytest.mark.parametrize("z", [0.0, 1e-3, 0.0299, 0.0301, 1.0, 12.0, 80.0])
 def test_polya_gamma_cumulants(z: float) -> None:
-    """Mean and variance are those of the sum of gammas; the third cumulant of what is drawn differs by next to nothing."""
+    """Mean and variance are those of the sum of gammas; the third cumulant of what is drawn is next to it."""
     k = np.arange(2_000_000) + 0.5
     c = 1 / (2 * np.pi**2 * k**2 + 0.5 * z * z)
     tail = 1 / (2 * np.pi**2 * (k[-1] + 0.5))  # Σ over the terms beyond, of 1/(2π² k²)
@@ -110,6 +110,7 @@ def worst_ratio(draw, loss: str, y: float, here: float, n: int = 40_000) -> floa
         0, n, np.arange(n + 1), LOSSES[loss], epsilon, np.full(shape, y), np.full(shape, w), np.full(shape, here),
         path_key(84), pull, curve,
     )  # fmt: skip
+
     def log_loss(f: float) -> float:
         return float(mo.log_losses(loss, epsilon, np.array(y), np.array(w), np.array(f)))
 

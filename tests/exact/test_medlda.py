@@ -125,13 +125,13 @@ def draw_topics(case: mo.Case, composition: str, n_mh: int, z, eta, pull, curve,
     return state.z
 
 
-@pytest.mark.parametrize("which", mo.cases())
+@pytest.mark.parametrize("which", ["one task", "two tasks"])
 @pytest.mark.parametrize(
     ("composition", "n_mh"), [*((name, 1) for name in COMPOSITIONS), ("mixture", 6), ("cycle", 6), ("dense", 1)]
 )
 def test_topics_keep_their_posterior(which: str, composition: str, n_mh: int) -> None:
     case = mo.cases()[which]
-    p = mo.topic_p_value(case, lambda *args: draw_topics(case, composition, n_mh, *args), 5000, seed=52)
+    p = mo.topic_p_value(case, lambda *args: draw_topics(case, composition, n_mh, *args), 3000, seed=52)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
@@ -143,7 +143,7 @@ def test_topics_reach_their_posterior_from_a_bad_start(composition: str) -> None
     logs = np.array([case.log_augmented(z, eta, pull, curve) for z in states])
     p = np.exp(logs - logs.max())
     observed = np.zeros(len(states))
-    for chain in range(800):
+    for chain in range(300):
         z = np.zeros(case.corpus.n_tokens, np.int64)
         for t in range(25):
             z = draw_topics(case, composition, 2, z, eta, pull, curve, 100 * chain + t)
@@ -154,7 +154,9 @@ def test_topics_reach_their_posterior_from_a_bad_start(composition: str) -> None
 # -- weights given the rest ----------------------------------------------------------------------------------------
 
 
-def gaussian(case: mo.Case, z: np.ndarray, pull: np.ndarray, curve: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+def gaussian(
+    case: mo.Case, z: np.ndarray, pull: np.ndarray, curve: np.ndarray, c: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Mean and precision of task c's weights (LightMedLDA eq. 22)."""
     share = mo.means(case.corpus, z, case.n_topics)
     precision = case.nu * np.eye(case.n_topics) + (share * curve[:, [c]]).T @ share
@@ -163,26 +165,30 @@ def gaussian(case: mo.Case, z: np.ndarray, pull: np.ndarray, curve: np.ndarray, 
 
 @pytest.mark.parametrize("n_gibbs", [0, 1, 3])
 def test_weights_keep_their_gaussian(n_gibbs: int) -> None:
-    """Draws whitened by the exact mean and precision are independent standard normals, whatever was there before."""
+    assert weights_p_value(n_gibbs, 2500) > oracle.FALSE_ALARM
+
+
+def weights_p_value(n_gibbs: int, n: int) -> float:
+    """The smallest p-value, made up for their number, that weights drawn from the exact Gaussian and then drawn anew,
+
+    whitened by its mean and precision, are independent standard normals.
+    """
     case, z, _ = random_case(2, "hinge")
     _, pull, curve = mo.fixed(case, 2)
     rng = np.random.default_rng(8)
     exact = [gaussian(case, z, pull, curve, c) for c in range(3)]
     roots = [np.linalg.cholesky(precision) for _, precision in exact]
-    n = 4000
-    white = np.empty((n, 3, 4))
+    flat = np.empty((n, 12))
     for replicate in range(n):
-        eta = np.stack(
-            [exact[c][0] + np.linalg.solve(roots[c].T, rng.normal(size=4)) for c in range(3)], axis=1
-        )  # fmt: skip
-        state = state_of(case, z, eta)
+        start = [
+            mean + np.linalg.solve(root.T, rng.normal(size=4)) for (mean, _), root in zip(exact, roots, strict=True)
+        ]
+        state = state_of(case, z, np.stack(start, axis=1))
         medlda.draw_weights(case.corpus, state, Key(61, replicate, 0), 1, pull, curve, n_gibbs)
-        white[replicate] = [roots[c].T @ (state.eta[:, c] - exact[c][0]) for c in range(3)]
-    flat = white.reshape(n, 12)
-    for column in flat.T:
-        assert stats.kstest(column, "norm").pvalue > oracle.FALSE_ALARM
+        flat[replicate] = np.concatenate([roots[c].T @ (state.eta[:, c] - exact[c][0]) for c in range(3)])
+    marginal = [float(stats.kstest(column, "norm").pvalue) for column in flat.T]
     scatter = (flat.T @ flat - n * np.eye(12)) / np.sqrt(n * (1 + np.eye(12)))
-    assert np.abs(scatter).max() < stats.norm.isf(oracle.FALSE_ALARM / 144)
+    return min(12 * min(marginal), 144 * float(stats.norm.sf(np.abs(scatter).max())))
 
 
 def test_the_coordinates_keep_what_the_classifier_says() -> None:
@@ -215,5 +221,5 @@ def test_the_regularised_posterior_is_invariant(loss: str, options: Options) -> 
             state, _ = kernel.sweep(case.corpus, state, case.prior, Key(71, replicate, t), Schedule(n_mh=3))
         return state.z, state.eta
 
-    p = mo.Grid(case).p_value(sweep, 3500, seed=72)
+    p = mo.Grid(case).p_value(sweep, 2500, seed=72)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"

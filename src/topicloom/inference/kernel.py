@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array
+from topicloom._types import FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.state import AnyState

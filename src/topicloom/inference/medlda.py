@@ -191,7 +191,7 @@ def draw_topics_dense(
 def draw_weights(
     corpus: Corpus, state: MedState, key: Key, n_jobs: int, pull: FloatArray, curve: FloatArray, n_gibbs: int
 ) -> None:
-    """New weights in place of the state's: ``n_gibbs`` rounds of one after the other, or with 0 all of a task at once."""
+    """New weights in place of the state's: ``n_gibbs`` rounds, one after the other; with 0 all of a task at once."""
     n_topics, n_tasks = state.eta.shape
     pairs = list_pairs(corpus, state, n_jobs)
     path = path_key(key.seed, _WEIGHTS, key.chain, key.sweep)
@@ -221,7 +221,7 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
     value = values(corpus, list_pairs(corpus, own), own)
     losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.loss, own.epsilon, own.target, own.weight, value)
     normal = 0.5 * own.eta.size * np.log(own.nu / (2 * np.pi)) - 0.5 * own.nu * float(np.sum(own.eta**2))
-    return samplers.log_joint(corpus, as_dense(own), prior) + losses + normal
+    return samplers.log_joint(corpus, as_dense(own), prior) + losses + float(normal)
 
 
 def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

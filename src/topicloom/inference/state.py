@@ -53,7 +53,7 @@ class SoftLabeledState(NamedTuple):
 
 
 class MedState(NamedTuple):
-    """Counts as a dense matrix, the classifier's weights, and what the documents are to be: C tasks share the topics."""
+    """Counts as a dense matrix, the classifier's weights, and the documents' targets: C tasks share topics."""
 
     z: AnyArray
     word_topic: Int32Array  # [V, K]

@@ -5,11 +5,13 @@ of it, f = Σ_k η_k n_dk/N_d:
 
     pull · f − ½ curve · f².
 
-    hinge               exp(−2λ max(0, 1 − y f))        ξ ~ IG(1/(λ|1 − y f|), 1)          pull = λ y (1 + λ ξ)
-    (LightMedLDA 8, 10, 14)                                                                 curve = λ² ξ
-    logistic            (e^{f·(y = 1)}/(1 + e^f))^λ     ω ~ PG(λ, f)                       pull = λ y / 2, curve = ω
-    ε-insensitive       exp(−2λ max(0, |y − f| − ε))    ξ₁ ~ IG(1/(λ|y − f − ε|), 1),       pull = λ² (ξ₁ (y − ε) + ξ₂ (y + ε))
-                                                        ξ₂ ~ IG(1/(λ|f − y − ε|), 1)       curve = λ² (ξ₁ + ξ₂)
+    loss, with weight λ                                 variable                      pull            curve
+    hinge        exp(−2λ max(0, 1 − y f))               ξ ~ IG(1/(λ|1 − y f|))        λ y (1 + λ ξ)   λ² ξ
+    logistic     (1 + e^{−y f})^{−λ}                    ω ~ PG(λ, f)                  λ y / 2         ω
+    ε-insensitive, exp(−2λ max(0, |y − f| − ε))         ξ₁ ~ IG(1/(λ|y − f − ε|)),    λ² (ξ₁ (y − ε)  λ² (ξ₁ + ξ₂)
+                                                        ξ₂ ~ IG(1/(λ|f − y − ε|))         + ξ₂ (y + ε))
+
+with y = ±1, or a number for the last, and inverse Gaussian variables of shape 1 (LightMedLDA eqs. 8, 10, 14, 31).
 
 Each document has a stream of its own, so that no cut of the documents into parts changes a draw.
 """
@@ -65,7 +67,8 @@ def polya_gamma(stream: UInt64Array, shape: float, tilt: float) -> float:
 
     PG(b, z) = Σ_k g_k c_k with g_k ~ Gamma(b) and c_k = 1/(2π² (k − ½)² + z²/2) (Polson, Scott and Windle 2013, eq. 2).
     The first terms are drawn; the rest of the sum, whose terms are small and all alike, is one gamma variate that has
-    its mean and variance. The first cumulant that differs is the third, by less than 6·10⁻⁶/√b of σ³ whatever the tilt (tests/exact).
+    its mean and variance. The first cumulant that differs is the third, by less than 6·10⁻⁶/√b of σ³ whatever
+    the tilt (tests/exact).
     """
     z = abs(tilt)
     n = _TERMS + int(z)

@@ -16,11 +16,11 @@ Three proposals, each knowing one factor:
 
 A step from s to t is accepted with probability min(1, p(t) q(s) / p(s) q(t)).
 
-Why it is exact: p and q are functions of the *other* tokens and of what a sweep holds fixed. A table of the document made
-from its topics when it was entered would not be: it has seen the token's own topic, so it is another proposal for every
-topic that the token may be in, and dividing its values out as eqs. 19 to 21 do does not mend that (``gibbs_mh``). So
-the first two proposals are never stale. The table is made with ``seen`` in place of m_d/N_d: a noisy copy of it that was
-drawn as a variable of the model before the sweep (``augment.add_noise``), and stays as it is while topics move.
+Why it is exact: p and q are functions of the *other* tokens and of what a sweep holds fixed. A table of the document
+made from its topics when it was entered would not be: it has seen the token's own topic, so it is another proposal for
+every topic that the token may be in, and dividing its values out as eqs. 19 to 21 do does not mend that (``gibbs_mh``).
+So the first two proposals are never stale. The table is made with ``seen`` in place of m_d/N_d: a noisy copy of it that
+was drawn as a variable of the model before the sweep (``augment.add_noise``), and stays as it is while topics move.
 """
 
 from math import exp
@@ -93,7 +93,7 @@ def sweep_block(
 ) -> None:  # fmt: skip
     """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
 
-    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once for a document,
+    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
     which processors can foresee within it. A token's proposals are all drawn before the first is judged, so that the
     memory they need is asked for at once; where all of them are the token's present topic, nothing else is looked at.
     ``work`` returns how many tokens changed and how many topics were proposed.
@@ -196,11 +196,7 @@ def sweep_block(
                 stay *= uniform(stream)
                 # e^x is above or below 1 with x, which settles many cases without it
                 x = there - here
-                if stay < move:
-                    accepted = x >= 0.0 or stay < move * exp(x)
-                else:
-                    accepted = x > 0.0 and stay < move * exp(x)
-                if accepted:
+                if (stay < move and x >= 0.0) or ((stay < move or x > 0.0) and stay < move * exp(x)):
                     s, here = t, there
             row[s] += 1
             topic[s] += 1

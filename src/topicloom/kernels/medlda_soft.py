@@ -20,7 +20,7 @@ def weigh_losses(
     n_tokens: int, sums: FloatArray, leaving: FloatArray, eta: FloatArray, loss: int, epsilon: float,
     target: FloatArray, weight: FloatArray, out: FloatArray,
 ) -> None:  # fmt: skip
-    """exp(−losses) for each topic that a token may have, up to a factor; ``sums`` is Σ_k n_dk η_kc, all tokens counted."""
+    """exp(−losses) for each topic that a token may have, up to a factor; ``sums`` is Σ_k n_dk η_kc of all tokens."""
     top = -np.inf
     for k in range(eta.shape[0]):
         s = 0.0

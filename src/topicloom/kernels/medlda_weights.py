@@ -2,8 +2,8 @@
 
 Given the augmented variables (``augment``), η_c of each task c is Gaussian with precision ν + Σ_d curve_dc z̄_d z̄_dᵀ and
 linear part Σ_d pull_dc z̄_d, z̄_dk = n_dk/N_d (LightMedLDA eq. 22). ``draw_coordinates`` draws one weight after the other
-given the rest (eqs. 23, 24) in time proportional to the number of (document, topic) pairs that occur; ``draw_joint`` all
-of a task at once, by Cholesky. Tasks do not meet, and each has a stream of its own, so they can be cut among threads.
+given the rest (eqs. 23, 24) in time proportional to the number of (document, topic) pairs; ``draw_joint`` all of a task
+at once, by Cholesky. Tasks do not meet, and each has a stream of its own, so they can be cut among threads.
 """
 
 from math import sqrt

@@ -19,7 +19,7 @@ Kind = Literal["binary", "multiclass", "multilabel", "regression"]
 
 
 class Targets(NamedTuple):
-    """Targets [D, tasks]: −1 and 1 for each task of a classifier (one if there are two classes), or one column of numbers."""
+    """Targets [D, tasks]: −1 and 1 for each task of a classifier (one for two classes), or one column of numbers."""
 
     kind: Kind
     target: FloatArray
@@ -32,9 +32,15 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
     """One class a document from a vector, several from a matrix of 0 and 1 or lists of names, or a corpus's labels."""
     if y is None:
         if corpus.labels is None:
-            raise InputError("requires y to be passed, but the target y is None: give classes, or a Corpus with labels.")
+            raise InputError(
+                "requires y to be passed, but the target y is None: give classes, or a Corpus with labels."
+            )
         single = all(len(own) == 1 for own in corpus.labels)
         y = [own[0] for own in corpus.labels] if single else corpus.labels
+    if hasattr(y, "__array__") and not hasattr(y, "shape"):
+        y = np.asarray(y)
+    if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
+        y = [own.tolist() for own in y]
     if not _has_several(y):
         names = column_or_1d(y, warn=True)
         if len(names) != corpus.n_docs:
@@ -46,10 +52,11 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}; at least two classes are needed to tell apart.")
         if len(classes) == 2:
-            return Targets("binary", 2.0 * number.reshape(-1, 1) - 1.0, classes)
-        return Targets("multiclass", 2.0 * (number.reshape(-1, 1) == np.arange(len(classes))) - 1.0, classes)
+            return Targets("binary", np.where(number.reshape(-1, 1) == 1, 1.0, -1.0), classes)
+        own = number.reshape(-1, 1) == np.arange(len(classes))
+        return Targets("multiclass", np.where(own, 1.0, -1.0), classes)
     classes, sets = _labels.read_labels(y, corpus)
-    return Targets("multilabel", 2.0 * _labels.indicator(sets) - 1.0, classes)
+    return Targets("multilabel", np.where(_labels.indicator(sets), 1.0, -1.0), classes)
 
 
 def _has_several(y: Any) -> bool:
@@ -64,7 +71,9 @@ def read_numbers(y: Any, corpus: Corpus) -> Targets:
     """One number a document, centred and scaled to variance 1."""
     if y is None:
         if corpus.responses is None:
-            raise InputError("requires y to be passed, but the target y is None: give numbers, or a Corpus with responses.")
+            raise InputError(
+                "requires y to be passed, but the target y is None: give numbers, or a Corpus with responses."
+            )
         y = corpus.responses
     numbers = check_array(column_or_1d(y, warn=True).reshape(-1, 1), dtype=np.float64, input_name="y")[:, 0]
     if len(numbers) != corpus.n_docs:
@@ -98,11 +107,13 @@ def class_weights(given: Any, targets: Targets) -> FloatArray:
         except (AttributeError, TypeError, ValueError) as error:
             raise InputError("class_weight must be 'balanced' or map class names to weights.") from error
         if unknown or not np.all(np.isfinite(by_class)) or np.any(by_class < 0):
-            what = f"names {unknown[0]!r}, which is no class" if unknown else "has a weight that is negative or not finite"
+            what = (
+                f"names {unknown[0]!r}, which is no class" if unknown else "has a weight that is negative or not finite"
+            )
             raise InputError(f"class_weight {what}; the classes are {', '.join(map(repr, classes[:20]))}.")
     if both:
-        return np.where(positive, by_class[1], by_class[0])
-    return np.where(positive, by_class, 1.0)
+        return np.asarray(np.where(positive, by_class[1], by_class[0]))
+    return np.asarray(np.where(positive, by_class, 1.0))
 
 
 def save_targets(folder: Path, targets: Targets) -> None:

@@ -23,8 +23,8 @@ _SHARED = """
     loss_weight : λ, the weight of a document's loss against its words.
     weight_precision : ν, the prior precision of the weights η.
     doc_topic_prior, topic_word_prior : Dirichlet parameters α (None: 6.4/K) and β (None: 0.01).
-    sampler : "mh" proposes topics and accepts or refuses them, at a cost that does not grow with K; "dense" looks at all
-        topics for every token and draws all weights at once; "auto" draws topics by whichever is quicker.
+    sampler : "mh" proposes topics and accepts or refuses them, at a cost that does not grow with K; "dense" looks at
+        all topics for every token and draws all weights at once; "auto" draws topics by whichever is quicker.
     composition : proposals of "mh": a random "mixture" or a "cycle" of all three, or "doc", "word", "exp" alone.
     n_mh : steps a token. n_gibbs : rounds over the weights in a sweep.
     estimator, predict_estimator : "standard" or "cgs_p", for φ (words of topics) and for θ (topics of new documents).
@@ -166,9 +166,9 @@ class MedLDAClassifier(SupervisedTopics):
         values = self._values(self._new_corpus(X))
         return values[:, 0] if self._kind == "binary" else values
 
-    @available_if(_gives_probabilities)
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities [D, classes] of the logistic loss: of classes they sum to 1, of labels each stands for itself."""
+        """Probabilities [D, classes] of the logistic loss: of classes they sum to 1, of labels each is its own."""
         check_is_fitted(self, "seed_")
         p = expit(self._values(self._new_corpus(X)))
         if self._kind == "binary":
@@ -243,8 +243,8 @@ class MedLDAClassifier(SupervisedTopics):
 class MedLDARegressor(SupervisedTopics):
     """MedLDA for numbers: topics that explain the words and, weighted, come within ε of each document's number.
 
-    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``y`` one number a document, or nothing if
-    the corpus has responses. Numbers are centred and scaled to variance 1 for the fit, so that λ and ν mean the same
+    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``y`` one number a document, or nothing
+    if the corpus has responses. Numbers are centred and scaled to variance 1 for the fit, so that λ and ν mean the same
     whatever their unit; ``epsilon`` is in the unit of ``y``.
 
     Parameters
