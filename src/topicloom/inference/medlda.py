@@ -29,7 +29,6 @@ _KINDS = {"doc": medlda.DOC, "word": medlda.WORD, "exp": medlda.EXP}
 _AUGMENT, _NOISE, _WEIGHTS = 7, 8, 9  # what the streams are for
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
 _PARTS = 16  # of documents, for threads; changes no draw
-_TASKS = 8  # that a thread draws weights for at a time; changes no draw
 
 
 class Tasks(NamedTuple):
@@ -62,7 +61,7 @@ class Pairs(NamedTuple):
 
 def prefers_dense(n_topics: int, n_tasks: int, n_mh: int) -> bool:
     """Whether looking at all topics is quicker than proposing some: ``benchmarks/medlda.py`` measures the line."""
-    return n_topics * (n_tasks + 6) <= 170 * n_mh
+    return n_topics * (n_tasks + 6) <= 220 * n_mh
 
 
 def medlda_kernel(tasks: Tasks, options: Options = Options()) -> Kernel:  # noqa: B008 (it cannot change)
@@ -195,7 +194,7 @@ def draw_weights(
     n_topics, n_tasks = state.eta.shape
     pairs = list_pairs(corpus, state, n_jobs)
     path = path_key(key.seed, _WEIGHTS, key.chain, key.sweep)
-    parts = [(c, min(c + _TASKS, n_tasks)) for c in range(0, n_tasks, _TASKS)]
+    parts = cut(np.ones(n_tasks, np.int64), n_jobs)  # tasks are independent: changes no draw
     if n_gibbs == 0:
         run_parallel(
             lambda part: medlda_weights.draw_joint(*part, *pairs, pull, curve, state.nu, path, state.eta), parts, n_jobs

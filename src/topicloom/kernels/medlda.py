@@ -30,6 +30,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel, reducing_kernel
 from topicloom.kernels.draw import build_alias, draw_alias
+from topicloom.kernels.exponent import largest
 from topicloom.kernels.gibbs_mh import find_first
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import below, uniform
@@ -73,10 +74,9 @@ def fill_table(
     """``guess`` ∝ exp g̃(k) with ``seen`` for m_d/N_d, and its alias table."""
     for c in range(seen.shape[0]):
         work[c] = (pull[c] - curve[c] * seen[c]) / n_tokens
-    top = -np.inf
     for k in range(guess.shape[0]):
         guess[k] = gain(eta[k], work, bend)
-        top = max(top, guess[k])
+    top = largest(guess)
     for k in range(guess.shape[0]):
         guess[k] = exp(max(guess[k] - top, _FLOOR))
     build_alias(guess, keep, other)

@@ -3,12 +3,11 @@
 The reference for ``medlda``, and quicker than proposals where there are few topics. Names are as there.
 """
 
-from math import exp
-
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
+from topicloom.kernels.exponent import exponentials, largest
 from topicloom.kernels.medlda import enter_document
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
@@ -37,14 +36,9 @@ def _gains(eta_by_task: FloatArray, slope: FloatArray, bends: FloatArray, out: F
 
 
 @kernel
-def _weigh(row: Int32Array, beta: float, coef: FloatArray, gains: FloatArray, weight: FloatArray) -> float:
-    top = gains[0]
-    for k in range(gains.shape[0]):
-        top = max(top, gains[k])
-    for k in range(gains.shape[0]):
-        weight[k] = exp(gains[k] - top)
-    for k in range(gains.shape[0]):
-        weight[k] *= (row[k] + beta) * coef[k]
+def _weigh(row: Int32Array, beta: float, coef: FloatArray, lift: FloatArray, weight: FloatArray) -> float:
+    for k in range(lift.shape[0]):
+        weight[k] = (row[k] + beta) * coef[k] * lift[k]
     return sum_of(weight)
 
 
@@ -60,6 +54,7 @@ def sweep_block(
     n_topics, n_tasks = eta.shape
     doc = np.zeros(n_topics, np.int32)
     coef, weight, gains, bends = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    lift, spare = np.empty(n_topics), np.empty(n_topics)  # exp g, up to a factor
     slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     changed, visited = 0, 0
     for d in range(doc_start, doc_stop):
@@ -72,6 +67,7 @@ def sweep_block(
             coef[k] = (doc[k] + a[k]) / (topic[k] + beta_sum[k])
         enter_document(z, begin, end, eta, pull[d], curve[d], slope, bend)
         _bends(eta_by_task, bend, bends)
+        lifted = -1  # the topic that the token left for which ``lift`` holds
         for i in range(begin, end):
             v = words[i]
             if v < word_start or v >= word_stop:
@@ -81,10 +77,13 @@ def sweep_block(
             topic[old] -= 1
             doc[old] -= 1
             coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])
-            for c in range(n_tasks):
-                out[c] = slope[c] + bend[c] * eta[old, c]
-            _gains(eta_by_task, out, bends, gains)
-            new = search(weight, uniform(stream) * _weigh(row, beta[v], coef, gains, weight))
+            if old != lifted:
+                for c in range(n_tasks):
+                    out[c] = slope[c] + bend[c] * eta[old, c]
+                _gains(eta_by_task, out, bends, gains)
+                exponentials(gains, largest(gains), lift, spare)
+                lifted = old
+            new = search(weight, uniform(stream) * _weigh(row, beta[v], coef, lift, weight))
             row[new] += 1
             topic[new] += 1
             doc[new] += 1
@@ -93,6 +92,7 @@ def sweep_block(
             if new != old:
                 for c in range(n_tasks):
                     slope[c] = out[c] - bend[c] * eta[new, c]
+                lifted = -1
                 z[i] = new
                 changed += 1
     work[0] = changed
@@ -109,13 +109,14 @@ def conditional(
     n_topics, n_tasks = eta.shape
     begin, end, v, old = doc_ptr[d], doc_ptr[d + 1], words[tok], z[tok]
     a = alpha[alpha_row[d]]
-    coef, gains, bends = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    coef, gains, bends, lift = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     slope, bend = np.empty(n_tasks), np.empty(n_tasks)
     enter_document(z, begin, end, eta, pull[d], curve[d], slope, bend)
     _bends(eta_by_task, bend, bends)
     for c in range(n_tasks):
         slope[c] += bend[c] * eta[old, c]
     _gains(eta_by_task, slope, bends, gains)
+    exponentials(gains, largest(gains), lift, np.empty(n_topics))
     doc = np.zeros(n_topics, np.int32)
     for i in range(begin, end):
         doc[z[i]] += 1
@@ -124,6 +125,6 @@ def conditional(
     doc[old] -= 1
     for k in range(n_topics):
         coef[k] = (doc[k] + a[k]) / (topic[k] + beta_sum[k])
-    _weigh(word_topic[v], beta[v], coef, gains, weight)
+    _weigh(word_topic[v], beta[v], coef, lift, weight)
     word_topic[v, old] += 1
     topic[old] += 1
