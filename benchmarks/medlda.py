@@ -3,8 +3,8 @@
     python -m benchmarks.medlda --data DIR
 
 The programs (LightMedLDA of the paper's authors, MedLDA-MT) are not run: their time of a sweep over news20's training
-part, K = 40, was measured once beside tomotopy's LDA sweep over all of news20, K = 40, on one machine. The same sweep of
-tomotopy is timed here in turn with ours, and the ratios compared. All sweeps draw topics, augmented variables and
+part, K = 40, was measured once beside tomotopy's LDA sweep over all of news20, K = 40, on one machine. The same sweep
+of tomotopy is timed here in turn with ours, and the ratios compared. All sweeps draw topics, augmented variables and
 weights of 20 tasks; the first ones, in which most tokens move, are left out.
 """
 

@@ -110,7 +110,7 @@ def regressor(k: int, sweeps: int, loss_weight: float, **others: Any) -> MedLDAR
     given: dict[str, Any] = {
         "loss_weight": loss_weight, "epsilon": 1e-3, "weight_precision": 1.0, "doc_topic_prior": 6.4 / k,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "lag": 1,
-        "trace_every": sweeps, **PREDICT, **others,
+        "trace_every": sweeps, "calibrate": False, **PREDICT, **others,
     }  # fmt: skip
     return MedLDARegressor(k, **given)
 
@@ -119,8 +119,11 @@ def tf_idf(corpus: Corpus, like: Any = None) -> tuple[Any, Any]:
     """tf-idf features of a corpus, and what made them."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    made = like or TfidfTransformer(sublinear_tf=True).fit(corpus.to_matrix())
-    return made.transform(corpus.to_matrix()), made
+    counts = corpus.to_matrix()
+    made = like or TfidfTransformer(sublinear_tf=True).fit(counts)
+    X = made.transform(counts)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # all that scikit-learn's solvers take
+    return X, made
 
 
 def svm_accuracy(train: Corpus, test: Corpus) -> float:

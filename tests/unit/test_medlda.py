@@ -97,6 +97,18 @@ def test_numbers_of_new_documents_are_found(data: Data) -> None:
     assert is_regressor(model)
 
 
+def test_predictions_are_put_on_the_scale_of_the_numbers(data: Data) -> None:
+    """By a line through what the model says of the training documents that have words."""
+    X, y = data.X[data.train], data.numbers[data.train]
+    plain, scaled = (regressor(calibrate=given).fit(X, y) for given in (False, True))
+    words = X.sum(axis=1) > 0
+    line = np.polyfit(plain.predict(X)[words], y[words], 1)
+    assert line[0] > 0
+    np.testing.assert_allclose(scaled.predict(data.X), np.polyval(line, plain.predict(data.X)), rtol=1e-8)
+    np.testing.assert_allclose(scaled.coef_, line[0] * plain.coef_, rtol=1e-8)
+    assert plain.intercept_ == pytest.approx(y.mean())
+
+
 def test_label_sets() -> None:
     corpus = synthetic_labeled(220, 60, 4, doc_length=40, beta=0.1, seed=2).corpus
     train, test = corpus.select(np.arange(150)), corpus.select(np.arange(150, 220))

@@ -34,7 +34,7 @@ def largest(values: FloatArray) -> float:
         k += 1
     a = b if b > a else a
     c = d if d > c else c
-    return c if c > a else a
+    return float(c if c > a else a)
 
 
 @kernel

@@ -210,13 +210,11 @@ class MedLDAClassifier(SupervisedTopics):
             return float(2 * (truth & (answer > 0)).sum() / (truth.sum() + answer.sum() + unknown))
         return float(f1_score(truth, answer, average="micro", zero_division=0))
 
-    def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
-        """The topics that push most toward each class, with their weights and likeliest words."""
-        check_is_fitted(self, "seed_")
+    def _directions(self) -> list[tuple[Any, int, float]]:
         names = self.classes_.tolist()
         if self._kind == "binary":
-            return self._class_topics([(names[0], 0, -1.0), (names[1], 0, 1.0)], n_topics, n_words, frame)
-        return self._class_topics([(name, c, 1.0) for c, name in enumerate(names)], n_topics, n_words, frame)
+            return [(names[0], 0, -1.0), (names[1], 0, 1.0)]
+        return [(name, c, 1.0) for c, name in enumerate(names)]
 
     # -- files and tags ------------------------------------------------------------------------------------------
 
@@ -252,24 +250,28 @@ class MedLDARegressor(SupervisedTopics):
     n_components : number of topics K.
     loss : "epsilon_insensitive".
     epsilon : how far a prediction may be off at no loss.
+    calibrate : whether to put predictions on the scale of ``y``: a line through what the model says of the training
+        documents when their numbers are not told. Topics of the fit have seen them, so that plain predictions of new
+        documents stay too close to the mean.
     {shared}
     Attributes
     ----------
-    coef_ : [1, K] weights η, in units of ``y``. intercept_ : the mean of ``y``.
+    coef_, intercept_ : [1, K] weights of the topics' shares, and what is added, in the unit of ``y``.
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, log_joint_, traces_ : as of ``LDA``.
     vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int = 10,
         *,
         loss: Literal["epsilon_insensitive"] = "epsilon_insensitive",
         epsilon: float = 1e-3,
-        loss_weight: float = 102.4,
+        calibrate: bool = True,
+        loss_weight: float = 30.0,
         weight_precision: float = 1.0,
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
-        topic_word_prior: float | Sequence[float] | AnyArray | None = None,
+        topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
         sampler: Literal["auto", "mh", "dense"] = "auto",
         composition: Literal["mixture", "cycle", "doc", "word", "exp"] = "mixture",
         n_mh: int = 6,
@@ -295,6 +297,7 @@ class MedLDARegressor(SupervisedTopics):
         self.n_components = n_components
         self.loss = loss
         self.epsilon = epsilon
+        self.calibrate = calibrate
         self.loss_weight = loss_weight
         self.weight_precision = weight_precision
         self.doc_topic_prior = doc_topic_prior
@@ -336,6 +339,15 @@ class MedLDARegressor(SupervisedTopics):
 
     def _learn_more(self, targets: Targets) -> None:
         self.intercept_, self._scale = targets.centre, targets.scale
+        if not self.calibrate:
+            return
+        words = self.corpus_.doc_lengths > 0
+        said, true = self._values(self.corpus_)[words, 0], targets.target[words, 0]
+        spread = said - said.mean()
+        slope = float(spread @ true) / max(float(spread @ spread), 1e-300)
+        if slope > 0:  # a line that falls would only say that nothing was learned
+            self.intercept_ += self._scale * (float(true.mean()) - slope * float(said.mean()))
+            self._scale *= slope
 
     @property
     def coef_(self) -> FloatArray:
@@ -354,9 +366,8 @@ class MedLDARegressor(SupervisedTopics):
         answer = self.intercept_ + self._scale * self._values(corpus)[:, 0]
         return float(r2_score(truth.centre + truth.scale * truth.target[:, 0], answer))
 
-    def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
-        """The topics that push most down ("low") and up ("high"), with their weights and likeliest words."""
-        return self._class_topics([("low", 0, -1.0), ("high", 0, 1.0)], n_topics, n_words, frame)
+    def _directions(self) -> list[tuple[Any, int, float]]:
+        return [("low", 0, -1.0), ("high", 0, 1.0)]
 
     def _own_arrays(self) -> dict[str, AnyArray]:
         return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale])}

@@ -78,6 +78,10 @@ class SupervisedTopics(StoredModel):
     def _task_groups(self, targets: Targets) -> list[list[int]]:
         return [list(range(targets.target.shape[1]))]
 
+    def _directions(self) -> list[tuple[Any, int, float]]:
+        """Name, task and sign of what topics may push toward."""
+        raise NotImplementedError
+
     def _task_epsilon(self, targets: Targets) -> float:
         return 0.0
 
@@ -231,21 +235,26 @@ class SupervisedTopics(StoredModel):
         first = group * self.n_chains
         return first + int(np.argmax(self.log_joint_[first : first + self.n_chains]))
 
-    def _class_topics(self, tasks: Sequence[tuple[str, int, float]], n_topics: int, n_words: int, frame: Any) -> Any:
-        """Rows of the topics that push most toward each (name, task, sign)."""
+    def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
+        """The topics that push most toward each class, or down and up: class, topic, weight, likeliest words."""
+        rows = self.class_topic_rows(n_topics, n_words)
+        names = ("class", "topic", "weight", "words")
+        return to_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), frame)
+
+    def class_topic_rows(self, n_topics: int = 3, n_words: int = 8) -> list[tuple[Any, int, float, str]]:
+        """The same as a list of tuples."""
         check_is_fitted(self, "seed_")
         _inputs.check_whole("n_topics", n_topics, 1)
         _inputs.check_whole("n_words", n_words, 1)
         group_of = {task: group for group, own in enumerate(self._groups) for task in own}
-        rows: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, int, float, str]] = []
         coef = self.coef_
-        for name, task, sign in tasks:
+        for name, task, sign in self._directions():
             by_word = self._by_words[self._best_of(group_of[task])]
             words = frames.top_words((by_word / by_word.sum(axis=0)).T, self.vocabulary_, n_words)
             order = np.argsort(-sign * coef[task], kind="stable")[:n_topics].tolist()
             rows += [(name, k, float(sign * coef[task, k]), " ".join(words[k])) for k in order]
-        columns = dict(zip(("class", "topic", "weight", "words"), map(list, zip(*rows, strict=True)), strict=True))
-        return to_frame(columns, frame)
+        return rows
 
     # -- new documents -------------------------------------------------------------------------------------------
 
