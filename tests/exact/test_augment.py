@@ -8,7 +8,7 @@ from scipy.special import gammaln
 import medlda_oracle as mo
 import oracle
 from topicloom.inference.medlda import LOSSES
-from topicloom.kernels import augment
+from topicloom.kernels import augment, exponent
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import path_key, stream
 
@@ -25,6 +25,16 @@ def _inverse_gaussians(s, rate, out):
 def _polya_gammas(s, shape, tilt, out):
     for i in range(out.shape[0]):
         out[i] = augment.polya_gamma(s, shape, tilt)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 40, 1003])
+def test_exponentials_of_many_numbers(n: int) -> None:
+    x = np.random.default_rng(n).normal(size=n) * 300
+    top = exponent.largest(x)
+    assert top == x.max()
+    out = np.empty(n)
+    exponent.exponentials(x, top, out, np.empty(n))
+    np.testing.assert_allclose(out, np.exp(np.maximum(x - top, -700)), rtol=4e-16)
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-12, 1e-3, 0.3, 1.0, 7.0, 400.0])

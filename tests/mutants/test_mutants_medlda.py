@@ -13,6 +13,7 @@ import medlda_oracle as mo
 import oracle
 from exact import test_augment, test_medlda
 from mutants.test_mutants import REJECT, mutate
+from topicloom import estimates
 from topicloom.inference import medlda
 
 OUT = "                out[c] = slope[c] + bend[c] * leaving[c]\n"
@@ -66,12 +67,17 @@ TOPICS = {
     "ratio of the word proposal without totals": Mutant("word", [(BY_WORD, "stay, move = share[s], share[t]")],
                                                         case="two tasks"),
     "α never proposed": Mutant("doc", [("doc_mass = of_doc + alpha_sum", "doc_mass = max(of_doc, 1e-9)")]),
+    "dense: factors kept after a move": Mutant("dense", [("                lifted = -1\n", "")], "medlda_dense"),
+    "dense: token left in m_d": Mutant("dense", [("slope[c] + bend[c] * eta[old, c]", "slope[c]")], "medlda_dense"),
+    "dense: exponent dropped": Mutant("dense", [(" * coef[k] * lift[k]", " * coef[k]")], "medlda_dense"),
+    "dense: squares of weights left out": Mutant("dense", [("out[k] = -bends[k]", "out[k] = 0.0")], "medlda_dense"),
     "token left in the document's counts": Mutant("word", [("            doc[old] -= 1\n", "")]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("composition", ["mixture", "exp"])
-@pytest.mark.parametrize("module", ["medlda", "augment"])
+@pytest.mark.parametrize(
+    ("module", "composition"), [("medlda", "mixture"), ("medlda", "exp"), ("augment", "exp"), ("medlda_dense", "dense")]
+)
 def test_the_unchanged_source_passes(module: str, composition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(medlda, module, mutate(f"kernels.{module}", compiled=module == "augment"))
     assert topics_p_value(mo.cases()["one task"], composition, 800) > oracle.FALSE_ALARM
@@ -93,6 +99,23 @@ def test_wrong_topics_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -
         if worst < REJECT:
             return
     assert worst < REJECT
+
+
+SOFT = {
+    "token left in what the classifier says": [("sums[c] - leaving[c] + eta[k, c]", "sums[c] + eta[k, c]")],
+    "losses left out": [("coef[k] = losses[k] * ", "coef[k] = ")],
+    "losses of another topic": [("if key >> 32 != own:", "if own < 0:")],
+}
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_wrong_soft_counts_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, z, eta = test_medlda.random_case(5, "hinge")
+    state = test_medlda.state_of(case, z, eta)
+    right = estimates.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
+    monkeypatch.setattr(estimates, "medlda_soft", mutate("kernels.medlda_soft", *SOFT[name]))
+    wrong = estimates.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
+    assert np.abs(wrong - right).max() > 1e-3
 
 
 # -- losses --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,19 @@ from topicloom.corpus import formats
 from topicloom.corpus.corpus import Corpus
 
 THEMES = ["river water fish boat", "money loan credit rate", "goal match team cup"]
-COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate", "convert", "info"]
+COMMANDS = [
+    "demo",
+    "fit",
+    "fit-labels",
+    "fit-supervised",
+    "resume",
+    "transform",
+    "predict",
+    "topics",
+    "evaluate",
+    "convert",
+    "info",
+]
 COMMANDS.append("warmup")
 PLAIN = {"COLUMNS": "100", "FORCE_COLOR": None, "PY_COLORS": None, "GITHUB_ACTIONS": None}
 Run = Callable[..., Result]

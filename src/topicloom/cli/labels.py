@@ -122,7 +122,7 @@ def predict(
     if out is not None and out.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{out}: the name must end in .csv or .jsonl, which says what to write.")
     model = load_labeled(directory).set_params(n_jobs=jobs)
-    if hasattr(model, "_kind"):  # supervised topics, which have no rules
+    if hasattr(model, "class_topics"):  # supervised topics, which have no rules
         if rule is not None or n_labels is not None:
             raise InputError("--rule and --n-labels are for models of labels; leave them out.")
         if probabilities and not hasattr(model, "predict_proba"):
@@ -159,7 +159,7 @@ def load_labeled(directory: Path) -> "LabeledLDA":
     import topicloom
 
     model: Any = topicloom.load(directory)
-    if not hasattr(model, "predict_labels") and not hasattr(model, "_kind"):
+    if not hasattr(model, "predict_labels") and not hasattr(model, "class_topics"):
         raise InputError(
             f"{directory} holds a model of the kind {type(model).__name__}, which has no labels to predict; "
             "fit one with: topicloom fit-labels, or fit-supervised."

@@ -255,7 +255,7 @@ def evaluate(
     from topicloom import evaluation
 
     model = topicloom.load(directory).set_params(n_jobs=jobs)
-    if hasattr(model, "_kind"):
+    if hasattr(model, "class_topics"):
         _evaluate_supervised(directory, model, reading, input, label_column, response_column, json)
         return
     if hasattr(model, "predict_labels"):
