@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from topicloom.models import CompoundLDA as CompoundLDA
     from topicloom.models import DependencyLDA as DependencyLDA
     from topicloom.models import LabeledLDA as LabeledLDA
+    from topicloom.models import MedLDAClassifier as MedLDAClassifier
+    from topicloom.models import MedLDARegressor as MedLDARegressor
     from topicloom.models import PriorLDA as PriorLDA
     from topicloom.storage import load as load
     from topicloom.storage import resume as resume
@@ -37,6 +39,8 @@ _HOME = {
     "DependencyLDA": "topicloom.models",
     "LDA": "topicloom.models",
     "LabeledLDA": "topicloom.models",
+    "MedLDAClassifier": "topicloom.models",
+    "MedLDARegressor": "topicloom.models",
     "PriorLDA": "topicloom.models",
     "load": "topicloom.storage",
     "resume": "topicloom.storage",

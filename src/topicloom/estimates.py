@@ -18,12 +18,13 @@ from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
 from topicloom.inference.state import (
     AnyState,
     LabeledState,
+    MedState,
     SoftLabeledState,
     State,
     as_dense,
     rebuild_counts,
 )
-from topicloom.kernels import labeled
+from topicloom.kernels import labeled, medlda_soft
 from topicloom.kernels.counts import document_counts
 from topicloom.kernels.soft_counts import add_soft_counts
 
@@ -39,12 +40,18 @@ class Counts:
     doc: FloatArray | None  # [D, K]; of a sampler over documents' labels, one entry for each label of each document
     word: FloatArray | None  # [V, K]
     n_samples: int = 1
+    eta: FloatArray | None = None  # [K, C] a supervised model's weights, summed as well
 
     def __add__(self, other: "Counts") -> "Counts":
         def add(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
             return None if a is None or b is None else a + b
 
-        return Counts(add(self.doc, other.doc), add(self.word, other.word), self.n_samples + other.n_samples)
+        return Counts(
+            add(self.doc, other.doc),
+            add(self.word, other.word),
+            self.n_samples + other.n_samples,
+            add(self.eta, other.eta),
+        )
 
 
 def topic_counts(
@@ -66,22 +73,25 @@ def topic_counts(
     if isinstance(state, LabeledState | SoftLabeledState):
         return _label_counts(corpus, state, prior, estimator, docs, words)
     shape = (corpus.n_docs, prior.n_topics)
+    eta = state.eta.copy() if isinstance(state, MedState) else None
     if estimator == "standard":
         doc = np.empty(shape) if docs else None
         if doc is not None:
             document_counts(corpus.doc_ptr, state.z, doc)
-        return Counts(doc, as_dense(state).word_topic.astype(np.float64) if words else None)
+        return Counts(doc, as_dense(state).word_topic.astype(np.float64) if words else None, eta=eta)
     doc = np.zeros(shape) if docs else None
     word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
     everything = (0, corpus.n_docs, 0, corpus.n_words)
     counted = as_dense(state)
 
     def run(task: tuple[tuple[int, int, int, int], FloatArray | None, FloatArray | None]) -> None:
-        part, to_doc, to_word = task
-        add_soft_counts(
-            *part, corpus.words, corpus.doc_ptr, *counted, *prior,
-            _NONE if to_doc is None else to_doc, _NONE if to_word is None else to_word,
-        )  # fmt: skip
+        part, *outputs = task
+        out = [_NONE if output is None else output for output in outputs]
+        if isinstance(state, MedState):
+            of_task = (state.eta, state.target, state.weight, state.loss, state.epsilon)
+            medlda_soft.add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *of_task, *prior[:4], *out)
+        else:
+            add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *prior, *out)
 
     n_jobs = resolve_jobs(n_jobs)
     if n_jobs == 1:
@@ -92,7 +102,7 @@ def topic_counts(
         by_word = cut(corpus.word_counts, n_jobs) if words else []
         tasks = [((lo, hi, 0, corpus.n_words), doc, None) for lo, hi in by_doc]
         run_parallel(run, [*tasks, *(((0, corpus.n_docs, lo, hi), None, word) for lo, hi in by_word)], n_jobs)
-    return Counts(doc, word)
+    return Counts(doc, word, eta=eta)
 
 
 def _label_counts(

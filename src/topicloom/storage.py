@@ -27,7 +27,7 @@ from topicloom.estimates import Counts
 from topicloom.inference import mixtures
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.kernel import Kernel, Prior
-from topicloom.inference.state import new_assignments
+from topicloom.inference.state import SAVED_BESIDE_Z, new_assignments, saved_beside_z
 
 VERSION = 1
 _MIXTURES = "mixtures_"  # how arrays of collections' mixtures are named
@@ -44,12 +44,14 @@ def chain_path(folder: Path, index: int) -> Path:
 
 def save_chain(folder: Path, chain: Chain) -> None:
     """Write a checkpoint: with the corpus and the seed it is all that is needed to go on exactly."""
-    arrays: dict[str, AnyArray] = {"z": chain.state.z, **chain.prior._asdict()}
+    arrays: dict[str, AnyArray] = {"z": chain.state.z, **chain.prior._asdict(), **saved_beside_z(chain.state)}
     arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
     if chain.kept is not None:
         assert chain.kept.doc is not None
         assert chain.kept.word is not None
         arrays |= {"kept_doc": chain.kept.doc, "kept_word": chain.kept.word}
+        if chain.kept.eta is not None:
+            arrays["kept_eta"] = chain.kept.eta
     if chain.mixtures is not None:
         arrays |= {_MIXTURES + name: a for name, a in mixtures.to_arrays(chain.mixtures).items()}
     info = {"index": chain.index, "sweep": chain.sweep, "kept": chain.kept.n_samples if chain.kept else 0}
@@ -67,12 +69,15 @@ def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chai
         what = "tokens" if kernel.n_latent is None else "entries"
         raise StorageError(f"{path} belongs to another corpus: it has {len(arrays['z'])} {what}, this one {expected}.")
     trace = Trace(**{name: arrays[f"trace_{name}"].tolist() for name in asdict(Trace()) if f"trace_{name}" in arrays})
-    kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"]) if info["kept"] else None
+    kept = None
+    if info["kept"]:
+        kept = Counts(arrays["kept_doc"], arrays["kept_word"], info["kept"], arrays.get("kept_eta"))
     z = arrays["z"]
     if mapped and kernel.n_latent is None:  # the checkpoint stays as it is
         z = new_assignments(corpus, prior.n_topics)
         z[:] = arrays["z"]
-    state = kernel.restore(corpus, z, prior.n_topics)
+    others = {name: arrays[name] for name in SAVED_BESIDE_Z if name in arrays}
+    state = kernel.restore(corpus, z, prior.n_topics, **others)
     own = {name.removeprefix(_MIXTURES): a for name, a in arrays.items() if name.startswith(_MIXTURES)}
     mixed = mixtures.from_arrays(own) if own else None
     return Chain(info["index"], info["sweep"], state, prior, trace, kept, mixed)

@@ -21,8 +21,8 @@ from topicloom.corpus import formats
 from topicloom.corpus.corpus import Corpus
 
 THEMES = ["river water fish boat", "money loan credit rate", "goal match team cup"]
-COMMANDS = ["demo", "fit", "fit-labels", "resume", "transform", "predict", "topics", "evaluate", "convert", "info"]
-COMMANDS += ["warmup", "fit-collections", "prevalence"]
+COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
+COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence"]
 PLAIN = {"COLUMNS": "100", "FORCE_COLOR": None, "PY_COLORS": None, "GITHUB_ACTIONS": None}
 Run = Callable[..., Result]
 

@@ -126,6 +126,11 @@ def test_every_option_of_compound_lda_is_explained() -> None:
     assert {*inspect.signature(topicloom.CompoundLDA).parameters} <= in_code("compound.md")
 
 
+def test_every_option_of_supervised_models_is_explained() -> None:
+    models = (topicloom.MedLDAClassifier, topicloom.MedLDARegressor)
+    assert {name for model in models for name in inspect.signature(model).parameters} <= in_code("medlda.md")
+
+
 def test_every_public_name_is_in_the_index() -> None:
     assert {name for name in topicloom.__all__ if not name.startswith("_")} <= in_code("index.md")
 

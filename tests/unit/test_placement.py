@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 import topicloom.kernels
-from topicloom.kernels import foldin, gibbs_dense, left_to_right, variational_bayes, variational_collapsed
+from topicloom.kernels import (
+    exponent,
+    foldin,
+    gibbs_dense,
+    left_to_right,
+    medlda_dense,
+    variational_bayes,
+    variational_collapsed,
+)
 
 Call = Callable[..., float]
 COUNTS = np.arange(100, dtype=np.int32)
@@ -20,6 +28,8 @@ CASES: dict[str, tuple[int, Call]] = {
     "dense": (3, lambda coef, boost, w: gibbs_dense.weigh_boosted(COUNTS[: len(w)], 0.1, boost, coef, w)),
     "foldin": (3, foldin._weigh),
     "left_to_right": (4, left_to_right._weigh),
+    "medlda": (3, lambda coef, lift, w: medlda_dense._weigh(COUNTS[: len(w)], 0.1, coef, lift, w)),
+    "exponent": (3, lambda x, w, spare: exponent.exponentials(x, 1.0, w, spare) or 0.0),
     "renew": (4, variational_bayes._renew),
     "cvb0": (5, lambda g, doc, word, topic, w: variational_collapsed.weigh_mean(g / 9, 1.0, doc, word, topic, w)),
     "gaussian": (

@@ -14,6 +14,7 @@ from topicloom.cli._options import Cutting, Reading
 from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, check_out, summary, tell_stopped
 from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
+from topicloom.cli.supervised import predict_numbers
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,10 +118,18 @@ def predict(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Give the labels of new documents, best first."""
+    """Give the labels of new documents, best first; or their classes or numbers, of a supervised model."""
     if out is not None and out.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{out}: the name must end in .csv or .jsonl, which says what to write.")
     model = load_labeled(directory).set_params(n_jobs=jobs)
+    if hasattr(model, "class_topics"):  # supervised topics, which have no rules
+        if rule is not None or n_labels is not None:
+            raise InputError("--rule and --n-labels are for models of labels; leave them out.")
+        if probabilities and not hasattr(model, "predict_proba"):
+            raise InputError("--probabilities needs a model fitted with --loss logistic.")
+    if not hasattr(model, "predict_labels"):
+        predict_numbers(model, reading.read_new(input, model), out, json)
+        return
     changes = {name: value for name, value in {"label_rule": rule, "n_labels": n_labels}.items() if value is not None}
     model.set_params(**changes)._plan(model.seed_)
     corpus = reading.read_new(input, model)
@@ -150,10 +159,10 @@ def load_labeled(directory: Path) -> "LabeledLDA":
     import topicloom
 
     model: Any = topicloom.load(directory)
-    if not hasattr(model, "predict_labels"):
+    if not hasattr(model, "predict_labels") and not hasattr(model, "class_topics"):
         raise InputError(
             f"{directory} holds a model of the kind {type(model).__name__}, which has no labels to predict; "
-            "fit one with: topicloom fit-labels."
+            "fit one with: topicloom fit-labels, or fit-supervised."
         )
     found: LabeledLDA = model
     return found

@@ -245,6 +245,9 @@ def evaluate(
         str | None, typer.Option(help="Column that holds labels, for a model that predicts them.")
     ] = None,
     group_column: GroupColumn = None,
+    response_column: Annotated[
+        str | None, typer.Option(help="Column that holds numbers, for a model that predicts them.")
+    ] = None,
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
@@ -258,6 +261,9 @@ def evaluate(
     from topicloom import evaluation
 
     model = topicloom.load(directory).set_params(n_jobs=jobs)
+    if hasattr(model, "class_topics"):
+        _evaluate_supervised(directory, model, reading, input, label_column, response_column, json)
+        return
     if hasattr(model, "predict_labels"):
         _evaluate_labels(directory, model, reading, input, measures, label_column, json)
         return
@@ -294,6 +300,28 @@ def evaluate(
     else:
         rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
         show_table(None, [("measure", False), ("value", True)], rows)
+
+
+def _evaluate_supervised(
+    directory: Path,
+    model: Any,
+    reading: Reading,
+    input: Path | None,
+    label_column: str | None,
+    response_column: str | None,
+    json: bool,
+) -> None:
+    from topicloom.cli.supervised import supervised_scores
+
+    if input is None:
+        raise InputError("a supervised model is scored on documents with classes or numbers; give a file of them.")
+    corpus = reading.read_new(input, model, label_column=label_column, response_column=response_column)
+    tell_unknown(corpus)
+    scores = supervised_scores(model, corpus)
+    if json:
+        show_json({"directory": str(directory), "scores": scores})
+    else:
+        show_table(None, [("measure", False), ("value", True)], [[name, f"{v:.4f}"] for name, v in scores.items()])
 
 
 def _evaluate_labels(

@@ -19,8 +19,8 @@ def warmup(json: Json = False) -> None:
         show_json({"seconds": seconds, "samplers": names})
     else:
         typer.echo(
-            f"ready in {seconds:.1f} s: samplers {', '.join(names)}, of labels and collections, estimates, measures, "
-            "MALLET states."
+            f"ready in {seconds:.1f} s: samplers {', '.join(names)}, of labels, collections and supervised topics, "
+            "estimates, measures, MALLET states."
         )
 
 
@@ -28,7 +28,7 @@ def compile_all() -> list[str]:
     """Use everything that compiles, on a corpus of no size; returns the names of the samplers."""
     from topicloom import datasets, evaluation, mallet
     from topicloom.inference.kernel import kernel_names
-    from topicloom.models import LDA, CompoundLDA, PriorLDA
+    from topicloom.models import LDA, CompoundLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
 
     corpus = datasets.bars(n_docs=20, doc_length=20).corpus
     names = kernel_names()
@@ -50,6 +50,14 @@ def compile_all() -> list[str]:
     grouped = datasets.synthetic_compound(2, 10, 10, 3, doc_length=5).corpus
     CompoundLDA(3, max_iter=25, random_state=0).fit(grouped)
     CompoundLDA(3, inference="mgs", max_iter=5, random_state=0).fit(grouped)
+    for sampler, loss, estimator in (("mh", "hinge", "standard"), ("dense", "logistic", "cgs_p")):
+        MedLDAClassifier(
+            3, sampler=sampler, loss=loss, estimator=estimator, max_iter=3, burn_in=2, lag=1, predict_burn_in=1,
+            predict_samples=1, random_state=0,
+        ).fit(labeled)  # fmt: skip
+    MedLDARegressor(3, max_iter=3, burn_in=2, predict_burn_in=1, predict_samples=1).fit(
+        labeled, [float(n) for n in labeled.doc_lengths]
+    )
     evaluation.left_to_right(model.topic_word_, model.alpha_, corpus, n_particles=2)
     for measure in ("c_npmi", "u_mass", "c_v"):
         evaluation.coherence(model.topic_word_, corpus, measure, n_words=3)

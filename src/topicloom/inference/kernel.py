@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array
+from topicloom._types import FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.state import AnyState
@@ -74,7 +74,7 @@ class Kernel:
 
     name: str
     init: Callable[[Corpus, Prior, Key], AnyState]
-    restore: Callable[[Corpus, AnyArray, int], AnyState]
+    restore: Callable[..., AnyState]  # (corpus, z, n_topics), and by name what else was saved
     sweep: Callable[[Corpus, AnyState, Prior, Key, Schedule], tuple[AnyState, Info]]
     log_joint: Callable[[Corpus, AnyState, Prior], float]
     conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray]

@@ -52,7 +52,30 @@ class SoftLabeledState(NamedTuple):
     labels: Int32Array
 
 
-AnyState = State | SparseState | LabeledState | SoftLabeledState
+class MedState(NamedTuple):
+    """Counts as a dense matrix, the classifier's weights, and the documents' targets: C tasks share topics."""
+
+    z: AnyArray
+    word_topic: Int32Array  # [V, K]
+    topic: Int64Array  # [K]
+    eta: FloatArray  # [K, C] the classifier's weights, latent as z is
+    task: Int64Array  # [C] which of a model's tasks these are
+    target: FloatArray  # [D, C] −1 and 1, or numbers
+    weight: FloatArray  # [D, C] λ, the weight of the loss
+    loss: int  # as in ``kernels.augment``
+    epsilon: float
+    nu: float  # prior precision of η
+
+
+AnyState = State | SparseState | LabeledState | SoftLabeledState | MedState
+
+
+def saved_beside_z(state: AnyState) -> dict[str, AnyArray]:
+    """What else of a state a checkpoint must have; its kernel's ``restore`` is given it by name."""
+    return {"eta": state.eta, "task": state.task} if isinstance(state, MedState) else {}
+
+
+SAVED_BESIDE_Z = ("eta", "task")
 
 
 def topic_dtype(n_topics: int) -> type[np.uint16] | type[np.int32]:
@@ -93,7 +116,7 @@ def as_dense(state: AnyState) -> State:
     """The same counts as a dense matrix."""
     if isinstance(state, State):
         return state
-    if isinstance(state, LabeledState):
+    if isinstance(state, LabeledState | MedState):
         return State(state.z, state.word_topic, state.topic)
     assert isinstance(state, SparseState), "distributions have no whole counts"
     word_topic = np.empty((len(state.list_size), len(state.topic)), np.int32)

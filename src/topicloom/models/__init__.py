@@ -6,8 +6,18 @@ from topicloom.models.dependency import DependencyLDA
 from topicloom.models.hmm import HMM
 from topicloom.models.labeled import LabeledLDA, PriorLDA
 from topicloom.models.lda import LDA
+from topicloom.models.medlda import MedLDAClassifier, MedLDARegressor
 
-__all__ = ["HMM", "LDA", "CompoundLDA", "DependencyLDA", "LabeledLDA", "PriorLDA"]
+__all__ = [
+    "HMM",
+    "LDA",
+    "CompoundLDA",
+    "DependencyLDA",
+    "LabeledLDA",
+    "MedLDAClassifier",
+    "MedLDARegressor",
+    "PriorLDA",
+]
 
 
 def model_class(kind: str) -> type[LDA] | type[HMM]:

@@ -1,0 +1,135 @@
+"""``fit-supervised``, and what ``predict`` and ``evaluate`` do with such a model: MedLDA for classes and numbers."""
+
+import json as json_text
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from topicloom.cli._options import Cutting, Reading
+from topicloom.cli._run import Jobs, Json, say, show_json, show_table
+from topicloom.cli.fitting import Quiet, check_out, summary, tell_stopped
+from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
+from topicloom.errors import InputError
+
+if TYPE_CHECKING:
+    from topicloom.corpus import Corpus
+    from topicloom.models.medlda_base import SupervisedTopics
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """Model"""
+
+    task: Annotated[str, Option(help="classes (or label sets) or numbers: what is to be predicted.")] = "classes"
+    topics: Annotated[int | None, Option("--topics", "-k", help="Topics; 40 for classes, 10 for numbers.")] = None
+    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 40
+    burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 20
+    lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
+    chains: Annotated[int, Option(help="Independent chains; what they predict is averaged.")] = 1
+    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
+    loss: Annotated[str | None, Option(help="hinge or logistic, for classes.")] = None
+    loss_weight: Annotated[float | None, Option(help="Weight of the loss against the words.")] = None
+    weight_precision: Annotated[float | None, Option(help="Prior precision of the classifier's weights.")] = None
+    multi_class: Annotated[str | None, Option(help="multitask or ovr, for classes.")] = None
+    epsilon: Annotated[float | None, Option(help="Error at no loss, for numbers.")] = None
+    sampler: Annotated[str, Option(help="auto, mh or dense.")] = "auto"
+    shards: Annotated[int, Option(help="Parts of a sweep for threads to share.")] = 1
+    checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
+
+    def build(self, **others: Any) -> "SupervisedTopics":
+        from topicloom.models import MedLDAClassifier, MedLDARegressor
+
+        if self.task not in ("classes", "numbers"):
+            raise InputError(f"--task {self.task}: not known; choose classes or numbers.")
+        wrong = ("epsilon",) if self.task == "classes" else ("loss", "multi_class")
+        for name in wrong:
+            if getattr(self, name) is not None:
+                raise InputError(f"--{name.replace('_', '-')} is not for --task {self.task}; leave it out.")
+        names = ("loss", "multi_class", "epsilon", "loss_weight", "weight_precision")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.topics is not None:
+            given["n_components"] = self.topics
+        kind: Any = MedLDAClassifier if self.task == "classes" else MedLDARegressor
+        model: SupervisedTopics = kind(
+            max_iter=self.sweeps, burn_in=self.burn_in, lag=self.lag, n_chains=self.chains, random_state=self.seed,
+            sampler=self.sampler, n_shards=self.shards, checkpoint_every=self.checkpoint_every, **given, **others,
+        )  # fmt: skip
+        return model
+
+
+def fit_supervised(
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
+    ],
+    reading: Reading,
+    cutting: Cutting,
+    supervision: Supervision,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn topics that predict the documents' classes or numbers (MedLDA).
+
+    Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
+    """
+    check_out(out)
+    model = supervision.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
+    model._plan(supervision.seed)  # wrong parameters are told before a long reading
+    corpus = reading.read(input, **cutting.options())
+    if not quiet:
+        say(f"read {input}: {corpus!r}")
+    try:
+        model.fit(corpus)
+    except KeyboardInterrupt:
+        tell_stopped(out, None)
+    if json:
+        show_json(summary(model, out))
+    elif not quiet and not model.interrupted_:
+        show_class_topics(model)
+        say(f"{model.n_iter_} sweeps; the model is in {out}.")
+    if model.interrupted_:
+        tell_stopped(out, model.n_iter_)
+
+
+def show_class_topics(model: Any) -> None:
+    """Which topics push which class."""
+    rows = [[str(name), str(k), f"{weight:.2f}", words] for name, k, weight, words in model.class_topic_rows(2, 8)]
+    show_table(None, [("class", False), ("topic", True), ("weight", True), ("words", False)], rows)
+
+
+def predict_numbers(model: Any, corpus: "Corpus", out: Path | None, json: bool) -> None:
+    """A number for each document: id and prediction."""
+    tell_unknown(corpus)
+    with unknown_words_told():
+        numbers = model.predict(corpus).tolist()
+    ids = [str(d) for d in range(corpus.n_docs)] if corpus.ids is None else list(corpus.ids)
+    records = [{"id": name, "prediction": value} for name, value in zip(ids, numbers, strict=True)]
+    rows = [list(record.values()) for record in records]
+    if out is not None:
+        from topicloom.corpus._lines import replacing
+
+        with replacing(out) as file:
+            if out.suffix == ".csv":
+                with as_text(file) as text:
+                    write_rows(text, ["id", "prediction"], rows)
+            else:
+                for record in records:
+                    file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
+        say(f"predictions of {corpus.n_docs} documents are in {out}.")
+    if json:
+        shown = records if out is None else None
+        show_json({"documents": corpus.n_docs, "out": None if out is None else str(out), "predictions": shown})
+    elif out is None:
+        write_rows(sys.stdout, ["id", "prediction"], rows)
+
+
+def supervised_scores(model: Any, corpus: "Corpus") -> dict[str, float]:
+    """How well a model predicts what the documents are."""
+    kinds = {"regression": "r2", "multilabel": "micro_f1"}
+    with unknown_words_told():
+        return {kinds.get(model._kind, "accuracy"): model.score(corpus)}

@@ -1,0 +1,237 @@
+"""Samplers of supervised topics (MedLDA): topics, the classifier's weights and the augmented variables in turn.
+
+Such a sampler belongs to one training set, since it needs what the documents are to be, so it is made for one and not
+registered by name. A sweep draws the augmented variables given topics and weights, then topics, then weights, so that a
+run goes on from topics and weights alone. One chain serves one group of tasks, all that share its topics.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.inference import samplers
+from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
+from topicloom.inference.mh import make_scratch
+from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks
+from topicloom.inference.state import AnyState, MedState, as_dense, rebuild_counts
+from topicloom.kernels import augment, medlda, medlda_dense, medlda_soft, medlda_weights
+from topicloom.kernels._jit import as_input
+from topicloom.kernels.rng import path_key
+
+LOSSES = {"hinge": augment.HINGE, "logistic": augment.LOGISTIC, "epsilon_insensitive": augment.EPSILON_INSENSITIVE}
+SAMPLERS = ("auto", "mh", "dense")
+COMPOSITIONS = ("mixture", "cycle", "doc", "word", "exp")
+_KINDS = {"doc": medlda.DOC, "word": medlda.WORD, "exp": medlda.EXP}
+_AUGMENT, _NOISE, _WEIGHTS = 7, 8, 9  # what the streams are for
+_NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
+_PARTS = 16  # of documents, for threads; changes no draw
+
+
+class Tasks(NamedTuple):
+    """What all tasks ask for: targets and weights [D, tasks] of the losses, and the groups that share topics."""
+
+    target: FloatArray
+    weight: FloatArray
+    loss: str
+    epsilon: float
+    nu: float
+    groups: Sequence[Sequence[int]]  # tasks of each group; chain i serves group i // chains
+
+
+class Options(NamedTuple):
+    """How the latent parts are drawn."""
+
+    sampler: str = "auto"
+    composition: str = "mixture"
+    n_gibbs: int = 2
+    n_chains: int = 1
+
+
+class Pairs(NamedTuple):
+    """The topics of each document and their shares, side by side."""
+
+    ptr: Int64Array
+    topics: Int32Array
+    share: FloatArray
+
+
+def prefers_dense(n_topics: int, n_tasks: int, n_mh: int) -> bool:
+    """Whether looking at all topics is quicker than proposing some: ``benchmarks/medlda.py`` measures the line."""
+    return n_topics * (n_tasks + 6) <= 220 * n_mh
+
+
+def medlda_kernel(tasks: Tasks, options: Options = Options()) -> Kernel:  # noqa: B008 (it cannot change)
+    """The sampler for these targets. ``exact``: the regularised posterior is invariant under a sweep with one shard."""
+    target, weight = as_input(tasks.target), as_input(tasks.weight)
+
+    def restore(corpus: Corpus, z: AnyArray, n_topics: int, eta: FloatArray, task: Int64Array) -> AnyState:
+        return MedState(
+            *rebuild_counts(corpus, z, n_topics), np.ascontiguousarray(eta, np.float64).copy(), task,
+            as_input(target[:, task]), as_input(weight[:, task]), LOSSES[tasks.loss], tasks.epsilon, tasks.nu,
+        )  # fmt: skip
+
+    def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+        assert len(prior.boost) == 0, "seed words are not for supervised topics"
+        task = np.array(tasks.groups[key.chain // options.n_chains], np.int64)
+        z = _first_topics(corpus, prior, key)
+        return restore(corpus, z, prior.n_topics, np.zeros((prior.n_topics, len(task))), task)
+
+    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+        return sweep_all(corpus, cast(MedState, state), prior, key, schedule, options)
+
+    return Kernel("medlda", init, restore, sweep, log_joint, conditional, exact=True)
+
+
+def sweep_all(
+    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, options: Options
+) -> tuple[AnyState, Info]:
+    """One sweep: augmented variables, topics, weights."""
+    value = values(corpus, list_pairs(corpus, state, schedule.n_jobs), state)
+    pull, curve = draw_augmented(corpus, state, value, key, schedule.n_jobs)
+    sampler = options.sampler
+    if sampler == "auto":
+        sampler = "dense" if prefers_dense(prior.n_topics, state.eta.shape[1], schedule.n_mh) else "mh"
+    if sampler == "dense":
+        _, info = draw_topics_dense(corpus, state, prior, key, schedule, pull, curve)
+    else:
+        _, info = draw_topics(corpus, state, prior, key, schedule, value, pull, curve, options.composition)
+    draw_weights(corpus, state, key, schedule.n_jobs, pull, curve, 0 if options.sampler == "dense" else options.n_gibbs)
+    return state, info
+
+
+# -- the parts of a sweep ------------------------------------------------------------------------------------------
+
+
+def list_pairs(corpus: Corpus, state: MedState, n_jobs: int = 1) -> Pairs:
+    """The topics that documents have, from z."""
+    n_topics, ptr = len(state.topic), np.zeros(corpus.n_docs + 1, np.int64)
+    parts = cut(corpus.doc_lengths, _PARTS)
+    run_parallel(lambda p: medlda_weights.count_pairs(*p, corpus.doc_ptr, state.z, n_topics, ptr), parts, n_jobs)
+    np.cumsum(ptr, out=ptr)
+    topics, share = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
+    run_parallel(
+        lambda p: medlda_weights.list_pairs(*p, corpus.doc_ptr, state.z, n_topics, ptr, topics, share), parts, n_jobs
+    )
+    return Pairs(ptr, topics, share)
+
+
+def values(corpus: Corpus, pairs: Pairs, state: MedState) -> FloatArray:
+    """f [D, C]: what the classifier says of each document; 0 of one without words."""
+    out = np.empty((corpus.n_docs, state.eta.shape[1]))
+    medlda_weights.values(*pairs, state.eta, out)
+    return out
+
+
+def draw_augmented(
+    corpus: Corpus, state: MedState, value: FloatArray, key: Key, n_jobs: int
+) -> tuple[FloatArray, FloatArray]:
+    """``pull`` and ``curve`` [D, C] of freshly drawn augmented variables."""
+    pull, curve = np.empty(value.shape), np.empty(value.shape)
+    path = path_key(key.seed, _AUGMENT, key.chain, key.sweep)
+
+    def run(part: Range) -> None:
+        augment.augment(
+            *part, corpus.doc_ptr, state.loss, state.epsilon, state.target, state.weight, value, path, pull, curve
+        )
+
+    run_parallel(run, cut(corpus.doc_lengths, _PARTS), n_jobs)
+    return pull, curve
+
+
+def draw_topics(
+    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, value: FloatArray, pull: FloatArray,
+    curve: FloatArray, composition: str,
+) -> tuple[AnyState, Info]:  # fmt: skip
+    """Topics by proposals."""
+    whole = composition in ("mixture", "cycle")
+    kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
+    seen = value
+    if medlda.EXP in kinds:
+        seen, pull, curve = np.empty(value.shape), pull.copy(), curve.copy()
+        path = path_key(key.seed, _NOISE, key.chain, key.sweep)
+        run_parallel(
+            lambda part: augment.add_noise(*part, _NOISE_SHARE, value, path, pull, curve, seen),
+            cut(corpus.doc_lengths, _PARTS), schedule.n_jobs,
+        )  # fmt: skip
+    scratch = make_scratch(corpus, state, prior)[:5]
+
+    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+        work = np.zeros(2, np.int64)
+        medlda.sweep_block(
+            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch, state.eta,
+            pull, curve, seen, schedule.n_mh, kinds, composition == "mixture", rng, work,
+        )  # fmt: skip
+        return work
+
+    return _sweep_blocks(block, corpus, state, prior, key, schedule)
+
+
+def draw_topics_dense(
+    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, pull: FloatArray, curve: FloatArray
+) -> tuple[AnyState, Info]:
+    """Topics by their full conditional."""
+    by_task = np.ascontiguousarray(state.eta.T)
+
+    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+        work = np.zeros(2, np.int64)
+        medlda_dense.sweep_block(
+            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], state.eta, by_task,
+            pull, curve, rng, work,
+        )  # fmt: skip
+        return work
+
+    return _sweep_blocks(block, corpus, state, prior, key, schedule)
+
+
+def draw_weights(
+    corpus: Corpus, state: MedState, key: Key, n_jobs: int, pull: FloatArray, curve: FloatArray, n_gibbs: int
+) -> None:
+    """New weights in place of the state's: ``n_gibbs`` rounds, one after the other; with 0 all of a task at once."""
+    n_topics, n_tasks = state.eta.shape
+    pairs = list_pairs(corpus, state, n_jobs)
+    path = path_key(key.seed, _WEIGHTS, key.chain, key.sweep)
+    parts = cut(np.ones(n_tasks, np.int64), n_jobs)  # tasks are independent: changes no draw
+    if n_gibbs == 0:
+        run_parallel(
+            lambda part: medlda_weights.draw_joint(*part, *pairs, pull, curve, state.nu, path, state.eta), parts, n_jobs
+        )
+        return
+    value = values(corpus, pairs, state)
+    columns = (np.empty(n_topics + 1, np.int64), np.empty(len(pairs.topics), np.int32), np.empty(len(pairs.topics)))
+    medlda_weights.by_topic(*pairs, *columns)
+    run_parallel(
+        lambda part: medlda_weights.draw_coordinates(
+            *part, *columns, pull, curve, state.nu, n_gibbs, path, state.eta, value
+        ),
+        parts, n_jobs,
+    )  # fmt: skip
+
+
+# -- the joint -----------------------------------------------------------------------------------------------------
+
+
+def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
+    """log of the regularised posterior's density at (z, η), up to a constant, augmented variables integrated out."""
+    own = cast(MedState, state)
+    value = values(corpus, list_pairs(corpus, own), own)
+    losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.loss, own.epsilon, own.target, own.weight, value)
+    normal = 0.5 * own.eta.size * np.log(own.nu / (2 * np.pi)) - 0.5 * own.nu * float(np.sum(own.eta**2))
+    return samplers.log_joint(corpus, as_dense(own), prior) + losses + float(normal)
+
+
+def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+    """p(z_token = k | all other topics, η), augmented variables integrated out, as soft counts use it."""
+    own = cast(MedState, state)
+    d = int(corpus.token_docs[token])
+    words = np.full(corpus.n_tokens, -1, np.int32)
+    words[token] = corpus.words[token]
+    out = np.zeros((corpus.n_docs, prior.n_topics))
+    medlda_soft.add_soft_counts(
+        d, d + 1, 0, corpus.n_words, words, corpus.doc_ptr, *own[:4], own.target, own.weight, own.loss, own.epsilon,
+        *prior[:4], out, np.zeros((0, 0)),
+    )  # fmt: skip
+    return np.asarray(out[d])

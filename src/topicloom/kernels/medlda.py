@@ -1,0 +1,217 @@
+"""Topics of a supervised model by Metropolis-Hastings with composed proposals: O(tasks) a step, whatever K (exact).
+
+The target for a token of word v in document d, with the token itself taken out of all counts, is (LightMedLDA eq. 15)
+
+    p(k) ∝ (n_kv + β_v) · (n_dk + α_k) / (n_k + Σβ) · exp g(k),      g(k) = Σ_c η_kc (slope_c − ½ bend_c η_kc),
+    slope_c = (pull_c − curve_c m_c/N_d)/N_d,    bend_c = curve_c/N_d²,    m_c = Σ_k n_dk η_kc,
+
+which is eq. 16 for every loss (``augment``) and, summed over tasks c, that of section 4.1. Of the sums over tasks only
+those of the present and of a proposed topic are needed, so nothing is kept for all topics.
+
+Three proposals, each knowing one factor:
+
+    by word      q(k) ∝ n_kv + β_v       the topic of a random other token of the word, or any,
+    by document  q(k) ∝ n_dk + α_k       the topic of a random other token of the document, or one drawn by α,
+    by exponent  q(k) ∝ exp g̃(k)         from the document's alias table.
+
+A step from s to t is accepted with probability min(1, p(t) q(s) / p(s) q(t)).
+
+Why it is exact: p and q are functions of the *other* tokens and of what a sweep holds fixed. A table of the document
+made from its topics when it was entered would not be: it has seen the token's own topic, so it is another proposal for
+every topic that the token may be in, and dividing its values out as eqs. 19 to 21 do does not mend that (``gibbs_mh``).
+So the first two proposals are never stale. The table is made with ``seen`` in place of m_d/N_d: a noisy copy of it that
+was drawn as a variable of the model before the sweep (``augment.add_noise``), and stays as it is while topics move.
+"""
+
+from math import exp
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels.draw import build_alias, draw_alias
+from topicloom.kernels.exponent import largest
+from topicloom.kernels.gibbs_mh import find_first
+from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.rng import below, uniform
+
+WORD, DOC, EXP = 0, 1, 2
+_AHEAD = 6  # tokens
+_FLOOR = -60.0  # of g̃ below its largest value: what is proposed too seldom could never be left
+
+
+@reducing_kernel
+def gain(eta: FloatArray, slope: FloatArray, bend: FloatArray) -> float:
+    """g: what a token of a topic with these weights adds to the log pseudo-likelihood."""
+    s = 0.0
+    for c in range(eta.shape[0]):
+        s += eta[c] * (slope[c] - 0.5 * bend[c] * eta[c])
+    return s
+
+
+@kernel
+def enter_document(
+    z: AnyArray, begin: int, end: int, eta: FloatArray, pull: FloatArray, curve: FloatArray, slope: FloatArray,
+    bend: FloatArray,
+) -> None:  # fmt: skip
+    """Set ``slope``, with all tokens counted, and ``bend`` of the document."""
+    inverse = 1.0 / max(end - begin, 1)
+    slope[:] = 0.0
+    for i in range(begin, end):
+        own = eta[z[i]]
+        for c in range(slope.shape[0]):
+            slope[c] += own[c]
+    for c in range(slope.shape[0]):
+        slope[c] = (pull[c] - curve[c] * slope[c] * inverse) * inverse
+        bend[c] = curve[c] * inverse * inverse
+
+
+@kernel
+def fill_table(
+    n_tokens: int, eta: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray, bend: FloatArray,
+    work: FloatArray, guess: FloatArray, keep: FloatArray, other: Int32Array,
+) -> None:  # fmt: skip
+    """``guess`` ∝ exp g̃(k) with ``seen`` for m_d/N_d, and its alias table."""
+    for c in range(seen.shape[0]):
+        work[c] = (pull[c] - curve[c] * seen[c]) / n_tokens
+    for k in range(guess.shape[0]):
+        guess[k] = gain(eta[k], work, bend)
+    top = largest(guess)
+    for k in range(guess.shape[0]):
+        guess[k] = exp(max(guess[k] - top, _FLOOR))
+    build_alias(guess, keep, other)
+
+
+@kernel
+def sweep_block(
+    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
+    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
+    eta: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray,
+    n_mh: int, kinds: Int64Array, mixed: bool, stream: UInt64Array, work: Int64Array,
+) -> None:  # fmt: skip
+    """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
+
+    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
+    which processors can foresee within it. A token's proposals are all drawn before the first is judged, so that the
+    memory they need is asked for at once; where all of them are the token's present topic, nothing else is looked at.
+    ``work`` returns how many tokens changed and how many topics were proposed.
+    """
+    n_topics, n_tasks, n_kinds = topic.shape[0], eta.shape[1], kinds.shape[0]
+    doc = np.zeros(n_topics, np.int32)
+    share = np.empty(n_topics, np.float64)  # n_dk + α_k of the current document
+    total = np.empty(n_topics, np.float64)  # n_k + Σβ
+    for k in range(n_topics):
+        total[k] = topic[k] + beta_sum[k]
+    place = find_first(word_ptr, token, word_start, word_stop, doc_ptr[doc_start])
+    slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
+    guess, keep, other = np.ones(n_topics), np.empty(n_topics), np.empty(n_topics, np.int32)
+    proposed, kind_of = np.empty(n_mh, np.int64), np.empty(n_mh, np.int64)
+    for j in range(n_mh):
+        kind_of[j] = kinds[j % n_kinds]
+    r, alpha_sum = -1, 0.0
+    changed, visited = 0, 0
+    for d in range(doc_start, doc_stop):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        if begin == end:
+            continue
+        if alpha_row[d] != r:
+            r = alpha_row[d]
+            share[:] = alpha[r]
+            alpha_sum = alpha[r].sum()
+        a = alpha[r]
+        for i in range(begin, end):
+            doc[z[i]] += 1
+        for i in range(begin, end):
+            share[z[i]] = doc[z[i]] + a[z[i]]
+        enter_document(z, begin, end, eta, pull[d], curve[d], slope, bend)
+        tabled = False
+        for j in range(n_mh):
+            if mixed:
+                kind_of[j] = kinds[below(stream, n_kinds)]
+            tabled |= kind_of[j] == EXP
+        if tabled:
+            fill_table(end - begin, eta, pull[d], curve[d], seen[d], bend, out, guess, keep, other)
+        of_doc = end - begin - 1  # other tokens
+        doc_mass = of_doc + alpha_sum
+        for i in range(begin, end):
+            v = words[i]
+            if v < word_start or v >= word_stop:
+                continue
+            if i + _AHEAD < end:
+                prefetch(word_topic, words[i + _AHEAD] * n_topics + z[i + _AHEAD])
+            own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
+            place[v - word_start] += 1
+            visited += 1
+            old = int(z[i])
+            b, base = beta[v], word_ptr[v]
+            of_word = word_ptr[v + 1] - base - 1
+            word_mass = of_word + b * n_topics
+            moves = 0
+            for j in range(n_mh):
+                u, kind = uniform(stream), kind_of[j]
+                if kind == WORD:
+                    u *= word_mass
+                    if u < of_word:
+                        at = base + int(u)
+                        t = int(z_by_word[at + 1 if at >= own else at])
+                    else:
+                        t = min(int((u - of_word) / b), n_topics - 1)
+                elif kind == DOC:
+                    u *= doc_mass
+                    if u < of_doc:
+                        at = begin + int(u)
+                        t = int(z[at + 1 if at >= i else at])
+                    else:
+                        t = draw_alias(alpha_keep[r], alpha_other[r], (u - of_doc) / alpha_sum)
+                else:
+                    t = draw_alias(keep, other, u)
+                proposed[j] = t
+                moves += t != old
+            if moves == 0:
+                continue
+            row = word_topic[v]
+            row[old] -= 1
+            topic[old] -= 1
+            doc[old] -= 1
+            share[old] = doc[old] + a[old]
+            total[old] = topic[old] + beta_sum[old]
+            leaving = eta[old]
+            for c in range(n_tasks):
+                out[c] = slope[c] + bend[c] * leaving[c]
+            s, here = old, gain(leaving, out, bend)
+            for j in range(n_mh):
+                t = proposed[j]
+                if t == s:
+                    continue
+                there, kind = gain(eta[t], out, bend), kind_of[j]
+                if kind == WORD:
+                    stay, move = share[s] * total[t], share[t] * total[s]
+                elif kind == DOC:
+                    stay, move = (row[s] + b) * total[t], (row[t] + b) * total[s]
+                else:
+                    stay = (row[s] + b) * share[s] * guess[t] * total[t]
+                    move = (row[t] + b) * share[t] * guess[s] * total[s]
+                stay *= uniform(stream)
+                # e^x is above or below 1 with x, which settles many cases without it
+                x = there - here
+                if (stay < move and x >= 0.0) or ((stay < move or x > 0.0) and stay < move * exp(x)):
+                    s, here = t, there
+            row[s] += 1
+            topic[s] += 1
+            doc[s] += 1
+            share[s] = doc[s] + a[s]
+            total[s] = topic[s] + beta_sum[s]
+            if s != old:
+                joining = eta[s]
+                for c in range(n_tasks):
+                    slope[c] = out[c] - bend[c] * joining[c]
+                z[i] = s
+                z_by_word[own] = s
+                changed += 1
+        for i in range(begin, end):  # leave the document: back to the prior's share
+            doc[z[i]] = 0
+            share[z[i]] = a[z[i]]
+    work[0] = changed
+    work[1] = visited * n_mh

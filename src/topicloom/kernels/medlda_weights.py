@@ -1,0 +1,177 @@
+"""The classifier's weights η of supervised topic models: lists of documents' topics, what η says of them, draws of η.
+
+Given the augmented variables (``augment``), η_c of each task c is Gaussian with precision ν + Σ_d curve_dc z̄_d z̄_dᵀ and
+linear part Σ_d pull_dc z̄_d, z̄_dk = n_dk/N_d (LightMedLDA eq. 22). ``draw_coordinates`` draws one weight after the other
+given the rest (eqs. 23, 24) in time proportional to the number of (document, topic) pairs; ``draw_joint`` all of a task
+at once, by Cholesky. Tasks do not meet, and each has a stream of its own, so they can be cut among threads.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.kernels._jit import kernel
+from topicloom.kernels.gamma import normal
+from topicloom.kernels.rng import combine, fill_stream
+
+
+@kernel
+def count_pairs(
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, n_topics: int, number: Int64Array
+) -> None:
+    """Number of distinct topics of each document d, into ``number[d + 1]``."""
+    last = np.full(n_topics, -1, np.int64)
+    for d in range(doc_start, doc_stop):
+        n = 0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            if last[z[i]] != d:
+                last[z[i]] = d
+                n += 1
+        number[d + 1] = n
+
+
+@kernel
+def list_pairs(
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, n_topics: int, ptr: Int64Array,
+    topics: Int32Array, share: FloatArray,
+) -> None:  # fmt: skip
+    """The topics of each document, ascending, with their shares n_dk/N_d."""
+    count = np.zeros(n_topics, np.int32)
+    for d in range(doc_start, doc_stop):
+        n = ptr[d]
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            k = z[i]
+            if count[k] == 0:
+                topics[n] = k
+                n += 1
+            count[k] += 1
+        own = topics[ptr[d] : n]
+        own.sort()
+        for j in range(ptr[d], n):
+            share[j] = count[topics[j]] / (doc_ptr[d + 1] - doc_ptr[d])
+            count[topics[j]] = 0
+
+
+@kernel
+def by_topic(
+    ptr: Int64Array, topics: Int32Array, share: FloatArray, topic_ptr: Int64Array, docs: Int32Array, own: FloatArray
+) -> None:
+    """The same pairs with each topic's documents side by side, ascending."""
+    n_topics = topic_ptr.shape[0] - 1
+    topic_ptr[:] = 0
+    for k in topics:
+        topic_ptr[k + 1] += 1
+    for k in range(n_topics):
+        topic_ptr[k + 1] += topic_ptr[k]
+    place = topic_ptr[:n_topics].copy()
+    for d in range(ptr.shape[0] - 1):
+        for j in range(ptr[d], ptr[d + 1]):
+            at = place[topics[j]]
+            place[topics[j]] += 1
+            docs[at] = d
+            own[at] = share[j]
+
+
+@kernel
+def values(ptr: Int64Array, topics: Int32Array, share: FloatArray, eta: FloatArray, out: FloatArray) -> None:
+    """f [D, C] = Σ_k z̄_dk η_kc."""
+    for d in range(ptr.shape[0] - 1):
+        row = out[d]
+        row[:] = 0.0
+        for j in range(ptr[d], ptr[d + 1]):
+            s, weights = share[j], eta[topics[j]]
+            for c in range(row.shape[0]):
+                row[c] += s * weights[c]
+
+
+@kernel
+def draw_coordinates(
+    first: int, stop: int, topic_ptr: Int64Array, docs: Int32Array, share: FloatArray, pull: FloatArray,
+    curve: FloatArray, nu: float, n_gibbs: int, key: np.uint64, eta: FloatArray, value: FloatArray,
+) -> None:  # fmt: skip
+    """``n_gibbs`` rounds over all weights of the tasks ``first`` to ``stop``; keeps ``value`` [D, C] = f up to date."""
+    n = stop - first
+    streams = np.empty((n, 4), np.uint64)
+    for c in range(n):
+        fill_stream(streams[c], combine(key, np.uint64(first + c)))
+    mean, precision, change = np.empty(n), np.empty(n), np.empty(n)
+    for _ in range(n_gibbs):
+        for k in range(eta.shape[0]):
+            weights = eta[k, first:stop]
+            mean[:] = 0.0
+            precision[:] = nu
+            for j in range(topic_ptr[k], topic_ptr[k + 1]):
+                s, d = share[j], docs[j]
+                a, b, f = pull[d, first:stop], curve[d, first:stop], value[d, first:stop]
+                for c in range(n):
+                    mean[c] += s * (a[c] - b[c] * (f[c] - s * weights[c]))
+                    precision[c] += s * s * b[c]
+            for c in range(n):
+                new = mean[c] / precision[c] + normal(streams[c]) / sqrt(precision[c])
+                change[c] = new - weights[c]
+                weights[c] = new
+            for j in range(topic_ptr[k], topic_ptr[k + 1]):
+                s, f = share[j], value[docs[j], first:stop]
+                for c in range(n):
+                    f[c] += s * change[c]
+
+
+@kernel
+def gram(
+    c: int, ptr: Int64Array, topics: Int32Array, share: FloatArray, pull: FloatArray, curve: FloatArray, nu: float,
+    matrix: FloatArray, linear: FloatArray,
+) -> None:  # fmt: skip
+    """The precision of task c's weights (its lower triangle) and the linear part of their log density."""
+    matrix[:] = 0.0
+    linear[:] = 0.0
+    for k in range(linear.shape[0]):
+        matrix[k, k] = nu
+    for d in range(ptr.shape[0] - 1):
+        w, p = curve[d, c], pull[d, c]
+        for i in range(ptr[d], ptr[d + 1]):
+            s = share[i]
+            row = matrix[topics[i]]
+            linear[topics[i]] += s * p
+            for j in range(ptr[d], i + 1):  # topics ascend, so this is the lower triangle
+                row[topics[j]] += w * s * share[j]
+
+
+@kernel
+def _cholesky(a: FloatArray) -> None:
+    """The lower factor in place of the lower triangle."""
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            s = a[i, j]
+            for k in range(j):
+                s -= a[i, k] * a[j, k]
+            a[i, j] = sqrt(max(s, 1e-300)) if i == j else s / a[j, j]
+
+
+@kernel
+def draw_joint(
+    first: int, stop: int, ptr: Int64Array, topics: Int32Array, share: FloatArray, pull: FloatArray, curve: FloatArray,
+    nu: float, key: np.uint64, eta: FloatArray,
+) -> None:  # fmt: skip
+    """All weights of each of the tasks ``first`` to ``stop`` from their joint Gaussian (eq. 22)."""
+    n_topics = eta.shape[0]
+    stream: UInt64Array = np.empty(4, np.uint64)
+    matrix, linear = np.empty((n_topics, n_topics)), np.empty(n_topics)
+    for c in range(first, stop):
+        fill_stream(stream, combine(key, np.uint64(c)))
+        gram(c, ptr, topics, share, pull, curve, nu, matrix, linear)
+        _cholesky(matrix)  # precision = L Lᵀ
+        for i in range(n_topics):  # L u = linear
+            s = linear[i]
+            for j in range(i):
+                s -= matrix[i, j] * linear[j]
+            linear[i] = s / matrix[i, i]
+        for i in range(n_topics):
+            linear[i] += normal(stream)
+        for i in range(n_topics - 1, -1, -1):  # Lᵀ η = u + normal
+            s = linear[i]
+            for j in range(i + 1, n_topics):
+                s -= matrix[j, i] * linear[j]
+            linear[i] = s / matrix[i, i]
+        for k in range(n_topics):
+            eta[k, c] = linear[k]

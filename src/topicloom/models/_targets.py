@@ -1,0 +1,133 @@
+"""What supervised models are asked to predict, as it comes in: classes, label sets or numbers, and in files."""
+
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.arrays import read_arrays, write_arrays
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError, StorageError
+from topicloom.models import _labels
+
+TARGETS = "targets.safetensors"  # in a run's directory, beside its corpus
+Kind = Literal["binary", "multiclass", "multilabel", "regression"]
+
+
+class Targets(NamedTuple):
+    """Targets [D, tasks]: −1 and 1 for each task of a classifier (one for two classes), or one column of numbers."""
+
+    kind: Kind
+    target: FloatArray
+    classes: AnyArray  # names; none of a regression
+    centre: float = 0.0  # of a regression: y = centre + scale · target
+    scale: float = 1.0
+
+
+def read_classes(y: Any, corpus: Corpus) -> Targets:
+    """One class a document from a vector, several from a matrix of 0 and 1 or lists of names, or a corpus's labels."""
+    if y is None:
+        if corpus.labels is None:
+            raise InputError(
+                "requires y to be passed, but the target y is None: give classes, or a Corpus with labels."
+            )
+        single = all(len(own) == 1 for own in corpus.labels)
+        y = [own[0] for own in corpus.labels] if single else corpus.labels
+    if hasattr(y, "__array__") and not hasattr(y, "shape"):
+        y = np.asarray(y)
+    if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
+        y = [own.tolist() for own in y]
+    if not _has_several(y):
+        names = column_or_1d(y, warn=True)
+        if len(names) != corpus.n_docs:
+            raise InputError(f"y has {len(names)} entries but there are {corpus.n_docs} documents; give one for each.")
+        if names.dtype.kind == "f":
+            check_array(names.reshape(-1, 1), input_name="y")  # no NaN, no infinity
+        check_classification_targets(names)
+        classes, number = np.unique(names, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(f"y has one class, {classes[0]!r}; at least two classes are needed to tell apart.")
+        if len(classes) == 2:
+            return Targets("binary", np.where(number.reshape(-1, 1) == 1, 1.0, -1.0), classes)
+        own = number.reshape(-1, 1) == np.arange(len(classes))
+        return Targets("multiclass", np.where(own, 1.0, -1.0), classes)
+    classes, sets = _labels.read_labels(y, corpus)
+    return Targets("multilabel", np.where(_labels.indicator(sets), 1.0, -1.0), classes)
+
+
+def _has_several(y: Any) -> bool:
+    """Whether each document's entry is a set of labels and not one class."""
+    shape = getattr(y, "shape", None)
+    if shape is not None and len(shape) != 1:
+        return len(shape) == 2 and shape[1] > 1
+    return any(isinstance(own, list | tuple | set | frozenset | np.ndarray) for own in y)
+
+
+def read_numbers(y: Any, corpus: Corpus) -> Targets:
+    """One number a document, centred and scaled to variance 1."""
+    if y is None:
+        if corpus.responses is None:
+            raise InputError(
+                "requires y to be passed, but the target y is None: give numbers, or a Corpus with responses."
+            )
+        y = corpus.responses
+    numbers = check_array(column_or_1d(y, warn=True).reshape(-1, 1), dtype=np.float64, input_name="y")[:, 0]
+    if len(numbers) != corpus.n_docs:
+        raise InputError(f"y has {len(numbers)} entries but there are {corpus.n_docs} documents; give one for each.")
+    centre, scale = float(numbers.mean()), float(numbers.std())
+    scale = scale if scale > 0 else 1.0
+    return Targets("regression", ((numbers - centre) / scale).reshape(-1, 1), np.zeros(0), centre, scale)
+
+
+def class_weights(given: Any, targets: Targets) -> FloatArray:
+    """Factors of the loss [D, tasks]: of a task's positive documents by its class, and of both sides if there are two.
+
+    As in LIBLINEAR: a class's weight is that of its own documents in its own task.
+    """
+    positive = targets.target > 0
+    out = np.ones(targets.target.shape)
+    if given is None:
+        return out
+    classes = targets.classes.tolist()
+    both = targets.kind == "binary"
+    counts = np.array([(~positive).sum(), positive.sum()]) if both else positive.sum(axis=0)
+    if isinstance(given, str):
+        if given != "balanced":
+            raise InputError(f"class_weight={given!r} is not known; give 'balanced', or weights by class name.")
+        total = len(positive) if targets.kind != "multilabel" else counts.sum()
+        by_class = total / (len(classes) * np.maximum(counts, 1))
+    else:
+        try:
+            unknown = [name for name in given if name not in classes]
+            by_class = np.array([float(given.get(name, 1.0)) for name in classes])
+        except (AttributeError, TypeError, ValueError) as error:
+            raise InputError("class_weight must be 'balanced' or map class names to weights.") from error
+        if unknown or not np.all(np.isfinite(by_class)) or np.any(by_class < 0):
+            what = (
+                f"names {unknown[0]!r}, which is no class" if unknown else "has a weight that is negative or not finite"
+            )
+            raise InputError(f"class_weight {what}; the classes are {', '.join(map(repr, classes[:20]))}.")
+    if both:
+        return np.asarray(np.where(positive, by_class[1], by_class[0]))
+    return np.asarray(np.where(positive, by_class, 1.0))
+
+
+def save_targets(folder: Path, targets: Targets) -> None:
+    info = {"kind": targets.kind, "centre": targets.centre, "scale": targets.scale}
+    arrays = {"target": targets.target, "classes": _labels.classes_to_bytes(targets.classes)}
+    write_arrays(folder / TARGETS, arrays, info)
+
+
+def load_targets(folder: Path, n_docs: int) -> Targets:
+    path = folder / TARGETS
+    if not path.exists():
+        raise StorageError(f"{folder} has no {TARGETS}; it is not complete.")
+    arrays, info, _ = read_arrays(path)
+    if len(arrays["target"]) != n_docs:
+        raise StorageError(f"{path} has targets of {len(arrays['target'])} documents; the corpus has {n_docs}.")
+    classes = _labels.classes_from_bytes(arrays["classes"])
+    return Targets(info["kind"], arrays["target"], classes, info["centre"], info["scale"])

@@ -1,0 +1,64 @@
+"""scikit-learn's own checks of the supervised models, on data rounded at the door (see ``test_sklearn``)."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils.estimator_checks import check_estimator
+
+from topicloom import MedLDAClassifier, MedLDARegressor
+
+QUICK: dict[str, Any] = {
+    "max_iter": 12, "burn_in": 8, "lag": 2, "predict_burn_in": 4, "predict_samples": 4, "random_state": 0,
+}  # fmt: skip
+# These feed negative numbers whatever the tags say; the message is scikit-learn's own.
+NEGATIVE = dict.fromkeys(("check_class_weight_classifiers", "check_decision_proba_consistency"), "negative data")
+
+
+def rounded(matrix: Any) -> Any:
+    if sp.issparse(matrix):
+        matrix = matrix.copy()
+        matrix.data = np.rint(10 * matrix.data)
+        return matrix
+    return np.rint(10 * matrix)
+
+
+class RoundedClassifier(MedLDAClassifier):
+    def _checked_matrix(self, X, reset: bool):
+        return rounded(super()._checked_matrix(X, reset))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # blobs in the plane are no topics
+        return tags
+
+
+class RoundedRegressor(MedLDARegressor):
+    def _checked_matrix(self, X, reset: bool):
+        return rounded(super()._checked_matrix(X, reset))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RoundedClassifier(3, **QUICK),
+        RoundedClassifier(3, loss="logistic", loss_weight=10.0, **QUICK),
+        RoundedClassifier(3, multi_class="ovr", sampler="mh", **QUICK),
+        RoundedRegressor(3, **QUICK),
+    ],
+    ids=["classifier", "logistic", "one against the rest", "regressor"],
+)
+def test_every_check_passes_on_whole_numbers(estimator: Any) -> None:
+    results = check_estimator(estimator, expected_failed_checks=NEGATIVE, on_fail=None, on_skip=None)
+    failed = {
+        result["check_name"]: repr(result["exception"])[:300] for result in results if result["status"] == "failed"
+    }
+    assert not failed
+    assert sum(result["status"] == "passed" for result in results) >= 50

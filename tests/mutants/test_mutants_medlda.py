@@ -1,0 +1,178 @@
+"""Wrong samplers of supervised topics, each of which the tests of the right one must reject.
+
+Among them are eqs. 19 and 21 of the LightMedLDA paper as they are printed: a proposal that has seen the token's own
+topic is refused, though its own values are divided out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import medlda_oracle as mo
+import oracle
+from exact import test_augment, test_medlda
+from mutants.test_mutants import REJECT, mutate
+from topicloom import estimates
+from topicloom.inference import medlda
+
+OUT = "                out[c] = slope[c] + bend[c] * leaving[c]\n"
+MOVED = "                    slope[c] = out[c] - bend[c] * joining[c]\n"
+BY_EXP = "share[s] * guess[t] * total[t]"
+BY_EXP_BACK = "share[t] * guess[s] * total[s]"
+BY_DOC = "stay, move = (row[s] + b) * total[t], (row[t] + b) * total[s]"
+BY_WORD = "stay, move = share[s] * total[t], share[t] * total[s]"
+LESS = (" -= 1\n", " -= 0\n")
+
+
+class Mutant(NamedTuple):
+    composition: str
+    changes: list[tuple[str, str]]
+    module: str = "medlda"
+    case: str = "one task"
+
+
+TOPICS = {
+    "exp-proposal not divided out": Mutant("exp", [
+        ("guess[t] * total[t]", "total[t]"), ("guess[s] * total[s]", "total[s]"),
+    ]),
+    "exponent dropped from the target": Mutant("word", [("x = there - here", "x = 0.0")]),
+    "exponent dropped, by document": Mutant("doc", [("x = there - here", "x = 0.0")]),
+    "m_d not updated": Mutant("mixture", [(MOVED, "                    pass\n")]),
+    "token left in m_d": Mutant("mixture", [(OUT, "                out[c] = slope[c]\n")]),
+    "token left in m_d, two tasks": Mutant("mixture", [(OUT, "                out[c] = slope[c]\n")], case="two tasks"),
+    "gain of the first topic for all": Mutant("mixture", [("s, here = t, there", "s = t")], case="two tasks"),
+    "square of a weight whole": Mutant("mixture", [("0.5 * bend[c] * eta[c]", "bend[c] * eta[c]")]),
+    "square of a weight left out": Mutant("mixture", [(" - 0.5 * bend[c] * eta[c]", "")]),
+    "first task alone": Mutant("cycle", [
+        ("for c in range(eta.shape[0]):\n        s +=", "for c in range(1):\n        s +="),
+    ], case="two tasks"),
+    "pull not divided by the length": Mutant("doc", [("* slope[c] * inverse) * inverse", "* slope[c] * inverse)")]),
+    "curve not divided by the length": Mutant("mixture", [("curve[c] * inverse * inverse", "curve[c] * inverse")],
+                                              case="two tasks"),
+    "table of the document's topics, divided out (eq. 21)": Mutant(
+        "exp", [("normal(stream) / sqrt(more)", "0.0"), ("pull[d, c] += more * seen[d, c]", "pass"),
+                ("curve[d, c] += more", "pass")], "augment"),
+    "noise not in the target": Mutant(
+        "exp", [("pull[d, c] += more * seen[d, c]", "pass"), ("curve[d, c] += more", "pass")], "augment"),
+    "document's topics with the token's own, divided out (eq. 19)": Mutant("doc", [
+        ("of_doc = end - begin - 1", "of_doc = end - begin"), ("z[at + 1 if at >= i else at]", "z[at]"),
+        (BY_DOC, "stay = (row[s] + b) * total[t] * share[s] * (share[t] + (t == old))\n"
+                 "                    move = (row[t] + b) * total[s] * share[t] * (share[s] + (s == old))"),
+    ]),
+    "word's topics of the sweep's start": Mutant("word", [("z_by_word[own] = s\n", "pass\n")], case="repeated word"),
+    "ratio of the document proposal turned round": Mutant("doc", [
+        (BY_DOC, BY_DOC.replace("stay, move", "move, stay")),
+    ]),
+    "ratio of the word proposal without totals": Mutant("word", [(BY_WORD, "stay, move = share[s], share[t]")],
+                                                        case="two tasks"),
+    "α never proposed": Mutant("doc", [("doc_mass = of_doc + alpha_sum", "doc_mass = max(of_doc, 1e-9)")]),
+    "dense: factors kept after a move": Mutant("dense", [("                lifted = -1\n", "")], "medlda_dense"),
+    "dense: token left in m_d": Mutant("dense", [("slope[c] + bend[c] * eta[old, c]", "slope[c]")], "medlda_dense"),
+    "dense: exponent dropped": Mutant("dense", [(" * coef[k] * lift[k]", " * coef[k]")], "medlda_dense"),
+    "dense: squares of weights left out": Mutant("dense", [("out[k] = -bends[k]", "out[k] = 0.0")], "medlda_dense"),
+    "token left in the document's counts": Mutant("word", [("            doc[old] -= 1\n", "")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("module", "composition"), [("medlda", "mixture"), ("medlda", "exp"), ("augment", "exp"), ("medlda_dense", "dense")]
+)
+def test_the_unchanged_source_passes(module: str, composition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(medlda, module, mutate(f"kernels.{module}", compiled=module == "augment"))
+    assert topics_p_value(mo.cases()["one task"], composition, 800) > oracle.FALSE_ALARM
+
+
+def topics_p_value(case: mo.Case, composition: str, n: int) -> float:
+    with np.errstate(all="ignore"):
+        return mo.topic_p_value(case, lambda *args: test_medlda.draw_topics(case, composition, 2, *args), n, seed=53)
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_wrong_topics_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = TOPICS[name]
+    wrong = mutate(f"kernels.{mutant.module}", *mutant.changes, compiled=mutant.module == "augment")
+    monkeypatch.setattr(medlda, mutant.module, wrong)
+    worst = 1.0
+    for n in (500, 14_000):
+        worst = min(worst, topics_p_value(mo.cases()[mutant.case], mutant.composition, n))
+        if worst < REJECT:
+            return
+    assert worst < REJECT
+
+
+SOFT = {
+    "token left in what the classifier says": [("sums[c] - leaving[c] + eta[k, c]", "sums[c] + eta[k, c]")],
+    "losses left out": [("coef[k] = losses[k] * ", "coef[k] = ")],
+    "losses of another topic": [("if key >> 32 != own:", "if own < 0:")],
+}
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_wrong_soft_counts_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, z, eta = test_medlda.random_case(5, "hinge")
+    state = test_medlda.state_of(case, z, eta)
+    right = estimates.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
+    monkeypatch.setattr(estimates, "medlda_soft", mutate("kernels.medlda_soft", *SOFT[name]))
+    wrong = estimates.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
+    assert np.abs(wrong - right).max() > 1e-3
+
+
+# -- losses --------------------------------------------------------------------------------------------------------
+
+HINGE = "pull[d, c] = w * y * (1.0 + w * xi)"
+LOSSES = {
+    "λ for 2λ": ("hinge", [
+        ("w * abs(1.0 - y * f))", "0.5 * w * abs(1.0 - y * f))"),
+        (HINGE, "pull[d, c] = 0.5 * w * y * (1.0 + 0.5 * w * xi)"),
+        ("curve[d, c] = w * w * xi", "curve[d, c] = 0.25 * w * w * xi"),
+    ]),
+    "linear part left out": ("hinge", [(HINGE, "pull[d, c] = w * w * y * xi")]),
+    "mean in place of its inverse": ("hinge", [("w * abs(1.0 - y * f))", "1.0 / (w * abs(1.0 - y * f)))")]),
+    "margin of the wrong side": ("hinge", [("abs(1.0 - y * f)", "abs(1.0 + y * f)")]),
+    "κ without the half": ("logistic", [("0.5 * w * y", "w * y")]),
+    "Pólya-Gamma without its tilt": ("logistic", [("polya_gamma(stream, w, f)", "polya_gamma(stream, w, 0.0)")]),
+    "Pólya-Gamma of shape 1": ("logistic", [("polya_gamma(stream, w, f)", "polya_gamma(stream, 1.0, f)")]),
+    "Pólya-Gamma without the rest of its sum": ("logistic", [("total + scale *", "total + 0.0 * scale *")]),
+    "one variable for both sides": ("epsilon_insensitive", [
+        ("below = inverse_gaussian(stream, w * abs(f - y - epsilon))", "below = above"),
+    ]),
+    "one side alone": ("epsilon_insensitive", [
+        ("above * (y - epsilon) + below * (y + epsilon)", "above * (y - epsilon)"), ("(above + below)", "above"),
+    ]),
+    "ε forgotten": ("epsilon_insensitive", [("y - f - epsilon", "y - f"), ("f - y - epsilon", "f - y")]),
+}  # fmt: skip
+
+
+def loss_error(draw, loss: str) -> float:
+    places = [(1.0, 0.4), (-1.0, -2.0)]
+    return max(test_augment.worst_ratio(draw, loss, y, here, 20_000) for y, here in places)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_wrong_losses_are_rejected(name: str) -> None:
+    loss, changes = LOSSES[name]
+    wrong = mutate("kernels.augment", *changes, compiled=True).augment
+    assert loss_error(wrong, loss) > 8
+
+
+# -- weights -------------------------------------------------------------------------------------------------------
+
+WEIGHTS = {
+    "own share left in": (1, [("(f[c] - s * weights[c])", "f[c]")]),
+    "what the classifier says not updated": (1, [("f[c] += s * change[c]", "pass")]),
+    "precision by the share": (1, [("precision[c] += s * s * b[c]", "precision[c] += s * b[c]")]),
+    "prior of the weights left out": (1, [("precision[:] = nu", "precision[:] = 1e-9")]),
+    "standard deviation for variance": (1, [("/ sqrt(precision[c])", "/ precision[c]")]),
+    "joint without the prior": (0, [("matrix[k, k] = nu", "matrix[k, k] = 1e-9")]),
+    "joint, factor not turned": (0, [("s -= matrix[j, i] * linear[j]", "s -= 0.0")]),
+    "joint without curvature": (0, [("row[topics[j]] += w * s * share[j]", "pass")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_wrong_weights_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_gibbs, changes = WEIGHTS[name]
+    monkeypatch.setattr(medlda, "medlda_weights", mutate("kernels.medlda_weights", *changes, compiled=True))
+    with np.errstate(all="ignore"):
+        assert test_medlda.weights_p_value(n_gibbs, 400) < REJECT
