@@ -139,7 +139,7 @@ class SupervisedTopics(StoredModel):
         return make_prior(alpha, beta, corpus.n_docs)
 
     def _precision(self) -> float:
-        """ν: as given; else of the hinge loss that of weights of precision 1 at a margin of λ/1.6 (the paper's program)."""
+        """ν: as given; else, of the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
         if self.weight_precision is not None:
             return self.weight_precision
         return (self.loss_weight / 1.6) ** 2 if self.loss == "hinge" else 1.0
