@@ -15,12 +15,6 @@ from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 
 PREDICT = {"predict_burn_in": 20, "predict_lag": 2, "predict_samples": 5}
-COST = 1.6  # the authors' program: λ = cost · ℓ at margin ℓ, which at margin 1 is ν = ℓ²
-
-
-def precision(loss_weight: float) -> float:
-    """ν that goes with λ in the authors' program; the paper does not state it."""
-    return float((loss_weight / COST) ** 2)
 
 
 @dataclass(frozen=True)
@@ -97,9 +91,9 @@ def measure(model: Any, train: Corpus, test: Corpus, runs: int, name: str) -> Fi
 
 
 def classifier(k: int, sweeps: int, loss_weight: float, alpha_sum: float = 6.4, **others: Any) -> MedLDAClassifier:
-    """The paper's settings: symmetric α, β = 0.01, the last sample, one thread."""
+    """The paper's settings: symmetric α, β = 0.01, the last five samples, one thread."""
     given: dict[str, Any] = {
-        "loss_weight": loss_weight, "weight_precision": precision(loss_weight), "doc_topic_prior": alpha_sum / k,
+        "loss_weight": loss_weight, "doc_topic_prior": alpha_sum / k,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "lag": 1,
         "trace_every": sweeps, **PREDICT, **others,
     }  # fmt: skip
@@ -108,7 +102,7 @@ def classifier(k: int, sweeps: int, loss_weight: float, alpha_sum: float = 6.4, 
 
 def regressor(k: int, sweeps: int, loss_weight: float, **others: Any) -> MedLDARegressor:
     given: dict[str, Any] = {
-        "loss_weight": loss_weight, "epsilon": 1e-3, "weight_precision": 1.0, "doc_topic_prior": 6.4 / k,
+        "loss_weight": loss_weight, "epsilon": 1e-3, "doc_topic_prior": 6.4 / k,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "lag": 1,
         "trace_every": sweeps, "calibrate": False, **PREDICT, **others,
     }  # fmt: skip

@@ -176,6 +176,12 @@ def test_class_weights(data: Data) -> None:
         np.testing.assert_allclose(weight[~own, c], 1.0)
 
 
+def test_the_precision_goes_with_the_loss() -> None:
+    assert MedLDAClassifier(loss_weight=102.4)._precision() == pytest.approx(4096)
+    assert MedLDAClassifier(loss="logistic")._precision() == MedLDARegressor()._precision() == 1
+    assert MedLDAClassifier(weight_precision=3.0)._precision() == 3
+
+
 def test_the_topics_of_classes(data: Data) -> None:
     for kind in ("multitask", "ovr"):
         model = classifier(multi_class=kind).fit(data.X, data.names)

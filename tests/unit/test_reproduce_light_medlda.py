@@ -53,8 +53,8 @@ def test_missing_corpora_are_told(data: Path) -> None:
 
 
 def test_the_papers_settings() -> None:
-    assert _light_medlda.precision(102.4) == pytest.approx(4096)
     model = _light_medlda.classifier(20, 25, 102.4)
+    assert model._precision() == pytest.approx(4096)
     assert model.doc_topic_prior == pytest.approx(0.32)
     assert (model.n_mh, model.n_gibbs, model.composition, model.topic_word_prior) == (6, 2, "mixture", 0.01)
 

@@ -4,6 +4,7 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -50,10 +51,13 @@ def compile_all() -> list[str]:
     grouped = datasets.synthetic_compound(2, 10, 10, 3, doc_length=5).corpus
     CompoundLDA(3, max_iter=25, random_state=0).fit(grouped)
     CompoundLDA(3, inference="mgs", max_iter=5, random_state=0).fit(grouped)
-    for sampler, loss, estimator in (("mh", "hinge", "standard"), ("dense", "logistic", "cgs_p")):
+    supervised: tuple[dict[str, Any], ...] = (
+        {"sampler": "mh", "loss": "hinge", "estimator": "standard"},
+        {"sampler": "dense", "loss": "logistic", "estimator": "cgs_p"},
+    )
+    for given in supervised:
         MedLDAClassifier(
-            3, sampler=sampler, loss=loss, estimator=estimator, max_iter=3, burn_in=2, lag=1, predict_burn_in=1,
-            predict_samples=1, random_state=0,
+            3, max_iter=3, burn_in=2, lag=1, predict_burn_in=1, predict_samples=1, random_state=0, **given
         ).fit(labeled)  # fmt: skip
     MedLDARegressor(3, max_iter=3, burn_in=2, predict_burn_in=1, predict_samples=1).fit(
         labeled, [float(n) for n in labeled.doc_lengths]

@@ -21,7 +21,7 @@ from topicloom.models.medlda_base import SupervisedTopics
 
 _SHARED = """
     loss_weight : λ, the weight of a document's loss against its words.
-    weight_precision : ν, the prior precision of the weights η.
+    weight_precision : ν, the prior precision of the weights η. None: (λ/1.6)² of the hinge loss, 1 of the others.
     doc_topic_prior, topic_word_prior : Dirichlet parameters α (None: 6.4/K) and β (None: 0.01).
     sampler : "mh" proposes topics and accepts or refuses them, at a cost that does not grow with K; "dense" looks at
         all topics for every token and draws all weights at once; "auto" draws topics by whichever is quicker.
@@ -81,7 +81,7 @@ class MedLDAClassifier(SupervisedTopics):
         multi_class: Literal["multitask", "ovr"] = "multitask",
         class_weight: Any = None,
         loss_weight: float = 102.4,
-        weight_precision: float = 4096.0,
+        weight_precision: float | None = None,
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         sampler: Literal["auto", "mh", "dense"] = "auto",
@@ -269,7 +269,7 @@ class MedLDARegressor(SupervisedTopics):
         epsilon: float = 1e-3,
         calibrate: bool = True,
         loss_weight: float = 30.0,
-        weight_precision: float = 1.0,
+        weight_precision: float | None = None,
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
         sampler: Literal["auto", "mh", "dense"] = "auto",

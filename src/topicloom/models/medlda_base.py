@@ -40,7 +40,7 @@ class SupervisedTopics(StoredModel):
     n_components: int
     loss: str
     loss_weight: float
-    weight_precision: float
+    weight_precision: float | None
     doc_topic_prior: Any
     topic_word_prior: Any
     composition: str
@@ -115,7 +115,7 @@ class SupervisedTopics(StoredModel):
         for name, least in _WHOLE_NUMBERS.items():
             _inputs.check_whole(name, getattr(self, name), least)
         for name in ("loss_weight", "weight_precision"):
-            if _inputs.check_number(name, getattr(self, name), 0.0, np.inf) == 0:
+            if getattr(self, name) is not None and _inputs.check_number(name, getattr(self, name), 0.0, np.inf) == 0:
                 raise InputError(f"{name}=0 must be positive.")
         if self.burn_in is not None and _inputs.check_whole("burn_in", self.burn_in, 1) > self.max_iter:
             raise InputError(
@@ -138,10 +138,16 @@ class SupervisedTopics(StoredModel):
         beta = _inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.01)
         return make_prior(alpha, beta, corpus.n_docs)
 
+    def _precision(self) -> float:
+        """ν: as given; else, of the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
+        if self.weight_precision is not None:
+            return self.weight_precision
+        return (self.loss_weight / 1.6) ** 2 if self.loss == "hinge" else 1.0
+
     def _kernel(self, targets: Targets) -> Kernel:
         weight = self.loss_weight * self._task_weights(targets)
         tasks = Tasks(
-            targets.target, weight, self.loss, self._task_epsilon(targets), self.weight_precision,
+            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(),
             self._task_groups(targets),
         )  # fmt: skip
         return medlda_kernel(tasks, Options(self.sampler, self.composition, self.n_gibbs, self.n_chains))
