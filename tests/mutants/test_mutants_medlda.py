@@ -40,16 +40,12 @@ TOPICS = {
     "exponent dropped, by document": Mutant("doc", [("x = there - here", "x = 0.0")]),
     "m_d not updated": Mutant("mixture", [(MOVED, "                    pass\n")]),
     "token left in m_d": Mutant("mixture", [(OUT, "                out[c] = slope[c]\n")]),
-    "token left in m_d, two tasks": Mutant("mixture", [(OUT, "                out[c] = slope[c]\n")], case="two tasks"),
     "gain of the first topic for all": Mutant("mixture", [("s, here = t, there", "s = t")], case="two tasks"),
     "square of a weight whole": Mutant("mixture", [("0.5 * bend[c] * eta[c]", "bend[c] * eta[c]")]),
-    "square of a weight left out": Mutant("mixture", [(" - 0.5 * bend[c] * eta[c]", "")]),
     "first task alone": Mutant("cycle", [
         ("for c in range(eta.shape[0]):\n        s +=", "for c in range(1):\n        s +="),
     ], case="two tasks"),
     "pull not divided by the length": Mutant("doc", [("* slope[c] * inverse) * inverse", "* slope[c] * inverse)")]),
-    "curve not divided by the length": Mutant("mixture", [("curve[c] * inverse * inverse", "curve[c] * inverse")],
-                                              case="two tasks"),
     "table of the document's topics, divided out (eq. 21)": Mutant(
         "exp", [("normal(stream) / sqrt(more)", "0.0"), ("pull[d, c] += more * seen[d, c]", "pass"),
                 ("curve[d, c] += more", "pass")], "augment"),
