@@ -15,7 +15,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior
-from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.parallel import cut, run_in_place, run_parallel
 from topicloom.kernels import variational_bayes as vb
 from topicloom.kernels import variational_collapsed as collapsed
 from topicloom.kernels import variational_exact as exact
@@ -237,9 +237,9 @@ def _iterate_collapsed(index: PairIndex, state: VariationalState, work: Work) ->
     moved = 0.0
     for r in range(n):
         tasks = [
-            (docs[s], words[(s + r) % n], state.topic.copy(), state.topic_var.copy())
-            for s in range(len(docs))
-            if (s + r) % n < len(words)
+            (docs[(w - r) % n], words[w], state.topic.copy(), state.topic_var.copy())
+            for w in range(len(words))
+            if (w - r) % n < len(docs)
         ]
 
         def run(task: tuple[tuple[int, int], tuple[int, int], FloatArray, FloatArray]) -> float:
@@ -249,7 +249,7 @@ def _iterate_collapsed(index: PairIndex, state: VariationalState, work: Work) ->
                 state.doc_var, state.word_var, topic_var,
             )  # fmt: skip
 
-        moved += sum(run_parallel(run, tasks, work.n_jobs))
+        moved += sum(run_in_place(run, tasks, work.n_jobs))  # a thread keeps its words
         state.topic[:] += np.sum([topic - state.topic for *_, topic, _ in tasks], axis=0)
         state.topic_var[:] += np.sum([var - state.topic_var for *_, var in tasks], axis=0)
     return moved
