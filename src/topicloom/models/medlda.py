@@ -170,7 +170,7 @@ class MedLDAClassifier(SupervisedTopics):
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities [D, classes] of the logistic loss: of classes they sum to 1, of labels each is its own."""
         check_is_fitted(self, "seed_")
-        p = expit(self._values(self._new_corpus(X)))
+        p: FloatArray = expit(self._values(self._new_corpus(X)))
         if self._kind == "binary":
             return np.hstack([1.0 - p, p])
         return p if self._kind == "multilabel" else p / p.sum(axis=1, keepdims=True)
