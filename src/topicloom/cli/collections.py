@@ -10,7 +10,7 @@ from typer import Option
 
 from topicloom.cli._options import Cutting, Reading
 from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
-from topicloom.cli.fitting import Quiet, check_out, summary, tell_stopped
+from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import write_rows
 from topicloom.errors import InputError
 
@@ -73,18 +73,11 @@ def fit_collections(
     The collection of a document is its group: the column that --group-column names, or a folder's collection.txt.
     Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
     """
-    check_out(out)
     model = compounding.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
-    model._plan(compounding.seed)  # wrong parameters are told before a long reading
-    corpus = reading.read(input, **cutting.options())
+    corpus = read_for(model, input, out, reading, cutting, quiet)
     if corpus.groups is None and not quiet:
         say("the documents have no groups, so that all are one collection; name their column with --group-column.")
-    if not quiet:
-        say(f"read {input}: {corpus!r}")
-    try:
-        model.fit(corpus)
-    except KeyboardInterrupt:
-        tell_stopped(out, None)
+    fit_to(model, corpus, out)
     if json:
         more = {"gamma": model.gamma_, "collections": [str(label) for label in model.collections_]}
         show_json(summary(model, out) | more)

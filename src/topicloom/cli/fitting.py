@@ -11,6 +11,7 @@ from topicloom.cli.results import show_topics
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
+    from topicloom.corpus.corpus import Corpus
     from topicloom.models import LDA
     from topicloom.models.base import TopicModel
 
@@ -37,17 +38,27 @@ def fit(
     """
     from topicloom.models import LDA
 
-    check_out(out)
     model = LDA(**sampling.params(), checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
-    model._plan(sampling.seed)  # wrong parameters are told before a long reading
+    fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
+    _finish(model, out, quiet, json)
+
+
+def read_for(model: Any, input: Path, out: Path, reading: Reading, cutting: Cutting, quiet: bool) -> "Corpus":
+    """What a model is to be fitted to. What cannot work is told before a long reading."""
+    check_out(out)
+    model._plan(model.random_state)
     corpus = reading.read(input, **cutting.options())
     if not quiet:
         say(f"read {input}: {corpus!r}")
+    return corpus
+
+
+def fit_to(model: Any, corpus: "Corpus", out: Path) -> None:
+    """Fit a model that keeps its run in ``out``."""
     try:
         model.fit(corpus)
     except KeyboardInterrupt:
         tell_stopped(out, None)
-    _finish(model, out, quiet, json)
 
 
 def check_out(out: Path) -> None:

@@ -11,7 +11,7 @@ from typer import Option
 
 from topicloom.cli._options import Cutting, Reading
 from topicloom.cli._run import Jobs, Json, say, show_json, show_table
-from topicloom.cli.fitting import Quiet, check_out, summary, tell_stopped
+from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
 from topicloom.errors import InputError
 
@@ -77,16 +77,8 @@ def fit_supervised(
 
     Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
     """
-    check_out(out)
     model = supervision.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
-    model._plan(supervision.seed)  # wrong parameters are told before a long reading
-    corpus = reading.read(input, **cutting.options())
-    if not quiet:
-        say(f"read {input}: {corpus!r}")
-    try:
-        model.fit(corpus)
-    except KeyboardInterrupt:
-        tell_stopped(out, None)
+    fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
     if json:
         show_json(summary(model, out))
     elif not quiet and not model.interrupted_:
