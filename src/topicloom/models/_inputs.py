@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, SeedWordWarning
+from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning
 
 F = TypeVar("F", bound=Callable[..., None])
 SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
@@ -117,3 +118,21 @@ def with_parameters_of(parent: type) -> Callable[[F], F]:
         return init
 
     return complete
+
+
+def check_goes_on(max_iter: int, done: int, folder: Path, unit: str = "sweeps") -> None:
+    """Whether a run that has done so much can go on to ``max_iter``."""
+    if max_iter < done:
+        raise InputError(
+            f"max_iter={max_iter} is less than the {done} {unit} that the run in {folder} has done; "
+            "give more, or leave it out."
+        )
+
+
+def warn_interrupted(done: int, max_iter: int) -> None:
+    """To the caller of the ``fit`` that was interrupted."""
+    warnings.warn(
+        f"interrupted after sweep {done} of {max_iter}; the estimates come from the sweeps done.",
+        InterruptedFitWarning,
+        stacklevel=4,
+    )

@@ -229,12 +229,7 @@ class HMM(StoredHMM):
             else hmm_run.start_chain(corpus, prior, plan, index)
             for index in range(model.n_chains)
         ]
-        done = max(chain.sweep for chain in chains)
-        if model.max_iter < done:
-            raise InputError(
-                f"max_iter={model.max_iter} is less than the {done} steps that the run in {folder} has done; "
-                "give more, or leave it out."
-            )
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder, "steps")
         hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
         storage.write_manifest(folder, cls.__name__, manifest["params"] | changes, plan.seed, "running", hashes)
         model._run(corpus, alphabet, prior, chains, plan)

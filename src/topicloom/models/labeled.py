@@ -1,7 +1,6 @@
 """Multi-label classification by topics that stand for labels: Labeled LDA and Prior-LDA."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -12,7 +11,7 @@ from sklearn.base import clone
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, InterruptedFitWarning
+from topicloom.errors import InputError
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference import labeled
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
@@ -202,11 +201,7 @@ class LabeledLDA(LabelClassifier):
         if self.checkpoint_dir is not None and not interrupted:
             self._write(Path(self.checkpoint_dir))
         if interrupted:
-            warnings.warn(
-                f"interrupted after sweep {self.n_iter_} of {plan.max_iter}; the estimates come from the sweeps done.",
-                InterruptedFitWarning,
-                stacklevel=3,
-            )
+            _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
 
     def _learn(
         self,
@@ -287,12 +282,7 @@ class LabeledLDA(LabelClassifier):
             else start_chain(kernel, corpus, prior, plan.seed, index)
             for index in range(model.n_chains)
         ]
-        done = max(chain.sweep for chain in chains)
-        if model.max_iter < done:
-            raise InputError(
-                f"max_iter={model.max_iter} is less than the {done} sweeps that the run in {folder} has done; "
-                "give more, or leave it out."
-            )
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder)
         hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
         storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
         model._run(

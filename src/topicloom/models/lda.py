@@ -1,7 +1,6 @@
 """Latent Dirichlet allocation, as a scikit-learn estimator."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -11,7 +10,7 @@ import numpy as np
 from topicloom import memory, storage
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, InterruptedFitWarning
+from topicloom.errors import InputError
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kernel_names, make_prior
@@ -277,11 +276,7 @@ class LDA(VariationalMethods):
         if self.checkpoint_dir is not None and not interrupted:
             self._write(Path(self.checkpoint_dir))
         if interrupted:
-            warnings.warn(
-                f"interrupted after sweep {self.n_iter_} of {plan.max_iter}; the estimates come from the sweeps done.",
-                InterruptedFitWarning,
-                stacklevel=3,
-            )
+            _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
 
     @classmethod
     def _resume(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
@@ -306,12 +301,7 @@ class LDA(VariationalMethods):
             )
             for index in range(model.n_chains)
         ]
-        done = max(chain.sweep for chain in chains)
-        if model.max_iter < done:
-            raise InputError(
-                f"max_iter={model.max_iter} is less than the {done} sweeps that the run in {folder} has done; "
-                "give more, or leave it out."
-            )
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder)
         storage.write_manifest(
             folder,
             cls.__name__,

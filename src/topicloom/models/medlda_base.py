@@ -1,7 +1,6 @@
 """What supervised topic models share: running chains, predictions from all of them, files."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +12,7 @@ from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
-from topicloom.errors import InputError, InterruptedFitWarning
+from topicloom.errors import InputError
 from topicloom.estimates import ESTIMATORS, Estimator, with_prior
 from topicloom.explore import frames
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
@@ -175,11 +174,7 @@ class SupervisedTopics(StoredModel):
         if self.checkpoint_dir is not None and not interrupted:
             self._write(Path(self.checkpoint_dir))
         if interrupted:
-            warnings.warn(
-                f"interrupted after sweep {self.n_iter_} of {plan.max_iter}; the estimates come from the sweeps done.",
-                InterruptedFitWarning,
-                stacklevel=3,
-            )
+            _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
 
     def _learn(
         self,
@@ -217,12 +212,7 @@ class SupervisedTopics(StoredModel):
             else start_chain(kernel, corpus, prior, plan.seed, index)
             for index in range(model.n_chains * len(model._task_groups(targets)))
         ]
-        done = max(chain.sweep for chain in chains)
-        if model.max_iter < done:
-            raise InputError(
-                f"max_iter={model.max_iter} is less than the {done} sweeps that the run in {folder} has done; "
-                "give more, or leave it out."
-            )
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder)
         hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
         storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
         model._run(kernel, corpus, targets, chains, plan, checkpoint=lambda chain: storage.save_chain(folder, chain))

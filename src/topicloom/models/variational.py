@@ -177,12 +177,7 @@ class VariationalMethods(StoredModel):
             else variational_run.start_chain(index, plan, model._prior(corpus), number)
             for number in range(model.n_chains)
         ]
-        done = max(chain.sweep for chain in chains)
-        if model.max_iter < done:
-            raise InputError(
-                f"max_iter={model.max_iter} is less than the {done} iterations that the run in {folder} has done; "
-                "give more, or leave it out."
-            )
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder, "iterations")
         hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
         storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
         model._run_variational(corpus, index, chains, plan, (), folder)
