@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+from rounded import Rounded
 from topicloom import LDA, CompoundLDA, from_matrix
 from topicloom.datasets import synthetic_lda
 
@@ -32,18 +33,6 @@ MEET_FRACTIONS = """
     check_transformer_preserve_dtypes
 """
 EXPECTED = dict.fromkeys(MEET_FRACTIONS.split(), REASON)
-
-
-class Rounded:
-    """For data that are not counts: scaled and rounded at the door."""
-
-    def _checked_matrix(self, X, reset: bool):
-        matrix = super()._checked_matrix(X, reset)
-        if sp.issparse(matrix):
-            matrix = matrix.copy()
-            matrix.data = np.rint(10 * matrix.data)
-            return matrix
-        return np.rint(10 * matrix)
 
 
 class RoundedLDA(Rounded, LDA):

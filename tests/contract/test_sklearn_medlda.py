@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
+from rounded import Rounded
 from topicloom import MedLDAClassifier, MedLDARegressor
 
 QUICK: dict[str, Any] = {
@@ -16,28 +15,14 @@ QUICK: dict[str, Any] = {
 NEGATIVE = dict.fromkeys(("check_class_weight_classifiers", "check_decision_proba_consistency"), "negative data")
 
 
-def rounded(matrix: Any) -> Any:
-    if sp.issparse(matrix):
-        matrix = matrix.copy()
-        matrix.data = np.rint(10 * matrix.data)
-        return matrix
-    return np.rint(10 * matrix)
-
-
-class RoundedClassifier(MedLDAClassifier):
-    def _checked_matrix(self, X, reset: bool):
-        return rounded(super()._checked_matrix(X, reset))
-
+class RoundedClassifier(Rounded, MedLDAClassifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # blobs in the plane are no topics
         return tags
 
 
-class RoundedRegressor(MedLDARegressor):
-    def _checked_matrix(self, X, reset: bool):
-        return rounded(super()._checked_matrix(X, reset))
-
+class RoundedRegressor(Rounded, MedLDARegressor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
