@@ -31,7 +31,9 @@ def mutate(module: str, *changes: tuple[str, str], compiled: bool = False) -> ty
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
     decorator = "@numba.njit(error_model='numpy')\n" if compiled else ""
-    source = source.replace("@kernel\n", decorator).replace("@reducing_kernel\n", decorator)
+    source = (
+        source.replace("@kernel\n", decorator).replace("@reducing_kernel\n", decorator).replace("@step\n", decorator)
+    )
     names: dict[str, object] = {"__name__": f"mutant of {module}", "numba": numba}
     exec(compile(source, f"<mutant of {module}>", "exec"), names)
     return types.SimpleNamespace(**names)

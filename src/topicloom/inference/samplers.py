@@ -5,9 +5,10 @@ from typing import cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.long_words import LongWords, candidates, choose, new_rows, part_of
 from topicloom.inference.parallel import cut, run_in_place
 from topicloom.inference.state import (
     AnyState,
@@ -19,7 +20,7 @@ from topicloom.inference.state import (
     rebuild_counts,
     rebuild_lists,
 )
-from topicloom.kernels import counts, gibbs_dense, gibbs_sparse
+from topicloom.kernels import counts, gibbs_dense, gibbs_sparse, lists, long_words
 from topicloom.kernels.gibbs_start import place_tokens
 from topicloom.kernels.rng import stream
 
@@ -33,15 +34,6 @@ def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, pri
     work = np.zeros(2, np.int64)
     counted = cast(State, state)
     gibbs_dense.sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *counted, *prior, rng, work)
-    return work
-
-
-def _sparse_block(
-    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray
-) -> Int64Array:
-    work = np.zeros(2, np.int64)
-    lists = cast(SparseState, state)
-    gibbs_sparse.sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *lists, *prior, rng, work)
     return work
 
 
@@ -114,15 +106,37 @@ def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 
 def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    state, info = _sweep_blocks(_sparse_block, corpus, state, prior, key, schedule)
-    lists = cast(SparseState, state)
+    chosen = choose(corpus, cast(SparseState, state), prior).words
+    return _list_sweep(corpus, cast(SparseState, state), prior, key, schedule, chosen)
+
+
+def _list_sweep(
+    corpus: Corpus, state: SparseState, prior: Prior, key: Key, schedule: Schedule, chosen: Int32Array
+) -> tuple[AnyState, Info]:
+    """A sweep by words' lists, in which tokens of the chosen words are drawn by their documents' topics."""
+    long, parts = new_rows(prior, chosen), dict[Range, LongWords]()
+    of_lists = state.list_ptr, state.list_size, state.entries
+    long_words.fill_rows(long.words, long.rows, *of_lists)
+
+    def block(
+        corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray
+    ) -> Int64Array:  # fmt: skip
+        listed, work = cast(SparseState, own), np.zeros(2, np.int64)
+        if words not in parts:  # in the first round; later ones go on with what the part of the words has
+            parts[words] = part_of(long, words, listed, prior)
+        gibbs_sparse.sweep_block(
+            *docs, *words, corpus.words, corpus.doc_ptr, *listed, *prior, *parts[words], rng, work
+        )  # fmt: skip
+        return work
 
     def order(words: Range) -> None:
         """By counts alone, so that a state rebuilt from z goes on as this one does."""
-        gibbs_sparse.sort_lists(*words, lists.list_ptr, lists.list_size, lists.entries)
+        long_words.renew_lists(*words, long.words, long.rows, *of_lists)
+        lists.sort_lists(*words, *of_lists)
 
+    _, info = _sweep_blocks(block, corpus, state, prior, key, schedule)
     run_in_place(order, cut(corpus.word_counts, schedule.n_shards), schedule.n_jobs)
-    return lists, info
+    return state, info
 
 
 def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -138,18 +152,13 @@ def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: in
 _ON_LINE = 500  # from so many topics on the first ones are placed one after the other
 
 
-def mean_list(corpus: Corpus, state: SparseState) -> float:
-    """Number of topics in the list of a token's word, on average over tokens."""
-    return float(corpus.word_counts @ state.list_size / max(corpus.n_tokens, 1))
+def prefers_dense(n_topics: int, work: float) -> bool:
+    """Whether looking at all topics is quicker than at so many entries of lists and topics of documents.
 
-
-def prefers_dense(n_topics: int, list_length: float) -> bool:
-    """Whether looking at all topics is quicker than at the word's list.
-
-    A list entry costs about as much as one and a half topics of the dense loop, which reads memory in order and works
+    Such an entry costs about as much as one and a half topics of the dense loop, which reads memory in order and works
     on several topics at a time: ``benchmarks/crossover.py`` measures the line.
     """
-    return list_length > 0.65 * n_topics
+    return work > 0.65 * n_topics
 
 
 def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
@@ -161,17 +170,21 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     if prior.n_topics < _ON_LINE:
         return _sparse_init(corpus, prior, key)
     state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
-    place_tokens(corpus.words, corpus.doc_ptr, *state, *prior, stream(key.seed, INIT, key.chain))
-    gibbs_sparse.sort_lists(0, corpus.n_words, state.list_ptr, state.list_size, state.entries)
+    long = new_rows(prior, candidates(corpus, prior))
+    place_tokens(corpus.words, corpus.doc_ptr, *state, *prior, *long, stream(key.seed, INIT, key.chain))
+    everything = 0, corpus.n_words
+    long_words.renew_lists(*everything, long.words, long.rows, *state[1:4])
+    lists.sort_lists(*everything, *state[1:4])
     return state
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
     sparse = cast(SparseState, state)
-    if not prefers_dense(prior.n_topics, mean_list(corpus, sparse)):
-        return _sparse_sweep(corpus, sparse, prior, key, schedule)
+    chosen = choose(corpus, sparse, prior)
+    if not prefers_dense(prior.n_topics, chosen.work):
+        return _list_sweep(corpus, sparse, prior, key, schedule, chosen.words)
     dense, info = _dense_sweep(corpus, as_dense(sparse), prior, key, schedule)
-    gibbs_sparse.gather(cast(State, dense).word_topic, sparse.list_ptr, sparse.list_size, sparse.entries)
+    lists.gather(cast(State, dense).word_topic, sparse.list_ptr, sparse.list_size, sparse.entries)
     return sparse, info
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.arrays import array_in_file, file_of
 from topicloom.corpus.corpus import Corpus
-from topicloom.kernels import counts, gibbs_sparse
+from topicloom.kernels import counts, lists
 
 
 class State(NamedTuple):
@@ -108,7 +108,7 @@ def new_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
 def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     """The state that assignments imply, as lists."""
     state = new_lists(corpus, np.ascontiguousarray(z, topic_dtype(n_topics)), n_topics)
-    gibbs_sparse.rebuild_lists(corpus.words, *state)
+    lists.rebuild_lists(corpus.words, *state)
     return state
 
 
@@ -120,7 +120,7 @@ def as_dense(state: AnyState) -> State:
         return State(state.z, state.word_topic, state.topic)
     assert isinstance(state, SparseState), "distributions have no whole counts"
     word_topic = np.empty((len(state.list_size), len(state.topic)), np.int32)
-    gibbs_sparse.spread(state.list_ptr, state.list_size, state.entries, word_topic)
+    lists.spread(state.list_ptr, state.list_size, state.entries, word_topic)
     return State(state.z, word_topic, state.topic)
 
 

@@ -5,7 +5,7 @@ their types promise the result alone.
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -32,6 +32,16 @@ def reducing_kernel(function: Callable[..., R]) -> Callable[..., R]:
     not be if the loop stored anything: see ``sums``.
     """
     return _compile(function, fastmath={"reassoc", "contract", "nsz"})
+
+
+def step(function: Callable[..., R]) -> Callable[..., R]:
+    """A part of a kernel's inner loop, written into the kernel by the compiler. It may not make arrays.
+
+    A plain kernel counts the references to the arrays that it is handed, atomically, which takes longer than such a
+    step itself.
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+    return cast(Callable[..., R], numba.njit(**options)(function))
 
 
 def _compile(function: Callable[..., R], fastmath: bool | set[str]) -> Callable[..., R]:

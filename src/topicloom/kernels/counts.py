@@ -7,6 +7,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import uniform
+from topicloom.kernels.search import search_sums
 
 
 @kernel
@@ -29,6 +30,23 @@ def document_counts(doc_ptr: Int64Array, z: AnyArray, out: FloatArray) -> None:
 
 
 @kernel
+def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, n_topics: int) -> tuple[float, float]:
+    """Number of topics and of tokens in a token's document, on average over the tokens of the given documents."""
+    met_in = np.full(n_topics, -1, np.int64)
+    topics, lengths, n_tokens = 0.0, 0.0, 0.0
+    for d in docs:
+        n_met = 0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            n_met += met_in[z[i]] != d
+            met_in[z[i]] = d
+        length = float(doc_ptr[d + 1] - doc_ptr[d])
+        topics += length * n_met
+        lengths += length * length
+        n_tokens += length
+    return topics / max(n_tokens, 1.0), lengths / max(n_tokens, 1.0)
+
+
+@kernel
 def draw_from_prior(
     words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, z: AnyArray,
@@ -45,14 +63,14 @@ def draw_from_prior(
             v = words[i]
             u = uniform(stream)
             if boost_row[v] < 0:
-                z[i] = min(np.searchsorted(sums, u * sums[n_topics - 1], side="right"), n_topics - 1)
+                z[i] = search_sums(sums, u * sums[n_topics - 1])
             else:
                 total = 0.0
                 for k in range(n_topics):
                     a = sums[k] - (sums[k - 1] if k > 0 else 0.0)
                     total += a * (beta[v] + boost[boost_row[v], k]) / beta_sum[k]
                     running[k] = total
-                z[i] = min(np.searchsorted(running, u * total, side="right"), n_topics - 1)
+                z[i] = search_sums(running, u * total)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import combine, fill_stream, uniform
-from topicloom.kernels.search import search
+from topicloom.kernels.search import put_in_order, search, search_sums
 from topicloom.kernels.sums import sum_of
 
 
@@ -68,7 +68,7 @@ def _add_soft(
             j += 1
         topics = run[: j - i]
         topics[:] = z[i:j]
-        topics.sort()
+        put_in_order(topics, j - i)
         a = 0
         while a < j - i:
             own = topics[a]
@@ -125,12 +125,10 @@ def _draw_split(
         u = 0.0  # only by rounding
     else:
         u -= own
-    k = np.searchsorted(sums, u, side="right")
-    if k > last:  # only by rounding: the last topic that can be drawn at all
-        k = last
-        while k > 0 and sums[k] == sums[k - 1]:
-            k -= 1
-    return int(k)
+    k = search_sums(sums, u)
+    while k > 0 and sums[k] == sums[k - 1]:  # only by rounding: the last topic that can be drawn at all
+        k -= 1
+    return k
 
 
 @kernel

@@ -13,15 +13,14 @@ end early.
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import kernel, step
+from topicloom.kernels.lists import SHIFT, TOPIC, find, move
+from topicloom.kernels.long_words import SEEDED, join_long, search_pull, sum_pulls, weigh_own
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
 
-_SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
-_ONE = 1 << _SHIFT
-_TOPIC = _ONE - 1
 _BLOCK = 6  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
 _LINE = 8  # entries in a cache line
@@ -38,39 +37,6 @@ def _search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
             if u < 0.0:
                 break
     return found
-
-
-@kernel
-def _find(entries: Int64Array, start: int, size: int, k: int) -> int:
-    """Where topic k stands in a word's list, or the list's end."""
-    j = start
-    while j < start + size and entries[j] & _TOPIC != k:
-        j += 1
-    return j
-
-
-@kernel
-def _move(entries: Int64Array, start: int, size: int, own: int, at: int, new: int) -> int:
-    """Move one token of a list from entry ``own`` to entry ``at``, of topic ``new``; returns the list's length."""
-    e = entries[own] - _ONE
-    if e < _ONE:  # its topic leaves the list: the last entry takes its place
-        size -= 1
-        entries[own] = entries[start + size]
-        if at == start + size:
-            at = own
-        elif at > start + size:
-            at = start + size
-    else:
-        entries[own] = e
-    if at == start + size:
-        entries[at] = _ONE + new
-        return size + 1
-    e = entries[at] + _ONE
-    if at > start and entries[at - 1] < e:  # nearly in order is enough until the sweep ends
-        entries[at] = entries[at - 1]
-        at -= 1
-    entries[at] = e
-    return size
 
 
 @kernel
@@ -93,20 +59,41 @@ def _search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
 def _mend(
     entries: Int64Array, start: int, size: int, own: int, at: int, new: int, coef: FloatArray, weight: FloatArray
 ) -> float:  # fmt: skip
-    """Weigh anew the entries that ``_move`` may have changed; returns the weight of the topic that was joined."""
+    """Weigh anew the entries that ``move`` may have changed; returns the weight of the topic that was joined."""
     joined = 0.0
     for j in (own - 1, own, at - 1, at):
         if 0 <= j < size:
-            k = entries[start + j] & _TOPIC
-            weight[j] = (entries[start + j] >> _SHIFT) * coef[k]
+            k = entries[start + j] & TOPIC
+            weight[j] = (entries[start + j] >> SHIFT) * coef[k]
             if k == new:
                 joined = weight[j]
     return joined
 
 
+@step
+def _mend_own(rows: Int32Array, r: int, j: int, k: int, share: FloatArray, weight: FloatArray) -> float:
+    """Weigh anew topic k of the document, which stands at j; returns by how much the weight grows."""
+    grown = (rows[r, k] >> 1) * share[j] - weight[j]
+    weight[j] += grown
+    return float(grown)
+
+
+@step
+def _ask_for(
+    v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray,
+    row_of: Int32Array,
+) -> None:  # fmt: skip
+    """Start to load what a draw for word v will look at."""
+    prefetch(list_size, v)
+    prefetch(beta, v)
+    prefetch(row_of, v)
+    prefetch(entries, list_ptr[v])
+    prefetch(entries, list_ptr[v] + _LINE)
+
+
 @kernel
 def _enter(
-    d: int, z: AnyArray, a: FloatArray, inverse: FloatArray, doc: Int32Array, met: Int64Array, met_in: Int64Array,
+    d: int, z: AnyArray, a: FloatArray, inverse: FloatArray, doc: Int32Array, met: AnyArray, met_in: Int64Array,
     coef: FloatArray, blocks: FloatArray,
 ) -> int:  # fmt: skip
     """Count a document's topics, note each once in ``met``, and set their factors; returns how many there are."""
@@ -116,16 +103,28 @@ def _enter(
         n_met += met_in[k] != d
         met_in[k] = d
         doc[k] += 1
-    for k in met[:n_met]:
+    for j in range(n_met):
+        k = met[j]
         c = (doc[k] + a[k]) * inverse[k]
         blocks[k >> _BLOCK] += c - coef[k]
         coef[k] = c
     return n_met
 
 
+@step
+def _place_topics(
+    met: AnyArray, n_met: int, doc: Int32Array, inverse: FloatArray, place: AnyArray, share: FloatArray
+) -> None:
+    """What draws for long words look at: where a document's topics stand, and n_dk / (n_k + Σβ) of each."""
+    for j in range(n_met):
+        k = met[j]
+        place[k] = j
+        share[j] = doc[k] * inverse[k]
+
+
 @kernel
 def _leave(
-    met: Int64Array, a: FloatArray, inverse: FloatArray, doc: Int32Array, coef: FloatArray, blocks: FloatArray
+    met: AnyArray, a: FloatArray, inverse: FloatArray, doc: Int32Array, coef: FloatArray, blocks: FloatArray
 ) -> None:
     """Back to the prior's share for the topics that the document has or had."""
     for k in met:
@@ -135,31 +134,150 @@ def _leave(
         coef[k] = c
 
 
+@step
+def _search_smooth(old: int, coef_out: float, coef: FloatArray, blocks: FloatArray, u: float) -> int:
+    """The topic in whose stretch of the factors' running sum u falls, the token taken out of its old topic's."""
+    counted = coef[old]
+    coef[old] = coef_out
+    blocks[old >> _BLOCK] += coef_out - counted
+    new = _search_blocks(coef, blocks, u)
+    blocks[old >> _BLOCK] += counted - coef_out
+    coef[old] = counted
+    return new
+
+
+@step
+def _search_but(weight: FloatArray, n: int, own: int, u: float) -> int:
+    """The index in whose stretch of the running sum of n weights u falls, weight ``own`` left out."""
+    counted = weight[own]
+    weight[own] = 0.0
+    j = 0
+    while j < n - 1 and u >= weight[j]:
+        u -= weight[j]
+        j += 1
+    weight[own] = counted
+    return j
+
+
+@step
+def _weigh_list(
+    entries: Int64Array, start: int, size: int, old: int, coef: FloatArray, weight: FloatArray
+) -> tuple[float, int]:  # fmt: skip
+    """Fill ``weight`` with n_kv c_k of a word's topics; returns the sum, and where topic ``old`` stands."""
+    even, odd, own = 0.0, 0.0, 0  # two sums, as each addition waits for the one before it
+    for j in range(0, size - 1, 2):
+        e, f = entries[start + j], entries[start + j + 1]
+        k, other = e & TOPIC, f & TOPIC
+        w = (e >> SHIFT) * coef[k]
+        x = (f >> SHIFT) * coef[other]
+        if k == old:
+            own = j
+        if other == old:
+            own = j + 1
+        weight[j] = w
+        weight[j + 1] = x
+        even += w
+        odd += x
+    if size & 1:
+        e = entries[start + size - 1]
+        k = e & TOPIC
+        w = (e >> SHIFT) * coef[k]
+        if k == old:
+            own = size - 1
+        weight[size - 1] = w
+        even += w
+    return even + odd, own
+
+
+@step
+def _draw_listed(
+    v: int, old: int, own: int, coef_out: float, start: int, size: int, entries: Int64Array, weight: FloatArray,
+    total_list: float, coef: FloatArray, blocks: FloatArray, total_coef: float, beta: FloatArray,
+    seeded: bool, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array,
+) -> tuple[int, int]:  # fmt: skip
+    """The topic of a token of a word by its list; returns the topic and its entry, the list's end if it has none."""
+    stay = ((entries[start + own] >> SHIFT) - 1) * coef_out
+    total = total_list - weight[own]  # of the other topics in the list
+    smooth = beta[v] * (total_coef - coef[old] + coef_out)
+    lift = 0.0
+    if seeded:
+        b = boost_row[v]
+        lift = dot(boost[b], coef) + boost[b, old] * (coef_out - coef[old])
+    u = uniform(stream) * (stay + total + smooth + lift) - stay
+    if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
+        return old, start
+    if u < total:
+        j = _search_but(weight, size, own, u)
+        return entries[start + j] & TOPIC, start + j
+    if u < total + smooth or not seeded:
+        new = _search_smooth(old, coef_out, coef, blocks, (u - total) / beta[v])
+    else:
+        counted = coef[old]
+        coef[old] = coef_out
+        new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+        coef[old] = counted
+    return new, find(entries, start, size, new)
+
+
+@step
+def _draw_long(
+    r: int, old: int, own: int, coef_out: float, rows: Int32Array, start: int, size: int, entries: Int64Array,
+    met: AnyArray, n_met: int, weight: FloatArray, total_own: float, a: FloatArray, inverse: FloatArray,
+    coef: FloatArray, blocks: FloatArray, total_coef: float, beta: float, pull: FloatArray, pulled: float,
+    bound: float, stream: UInt64Array,
+) -> tuple[int, int]:  # fmt: skip
+    """The topic of a token of a long word by its document's; returns the topic and how many draws were refused."""
+    stay = ((rows[r, old] >> 1) - 1) * coef_out
+    total = total_own - weight[own]  # of the document's other topics
+    smooth = beta * (total_coef - coef[old] + coef_out)
+    refused = 0
+    while True:
+        u = uniform(stream) * (stay + total + smooth + bound * pulled) - stay
+        if u < 0.0:
+            return old, refused
+        if u < total:
+            return int(met[_search_but(weight, n_met, own, u)]), refused
+        if u < total + smooth:
+            return _search_smooth(old, coef_out, coef, blocks, (u - total) / beta), refused
+        new = search_pull(rows, r, start, size, entries, pull, (u - total - smooth) / bound)
+        if new != old and uniform(stream) * bound * pull[new] < a[new] * inverse[new]:
+            return new, refused
+        refused += 1
+
+
 @kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
     entries: Int64Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, work: Int64Array,
+    boost_row: Int32Array, boost: FloatArray,
+    row_of: Int32Array, long_words: Int32Array, rows: Int32Array, largest: FloatArray, pulls: FloatArray,
+    stale: FloatArray, pull: FloatArray, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
-    ``work`` returns how many tokens changed and how many list entries were weighed.
+    ``work`` returns how many tokens changed and how many weights were computed.
     """
-    n_topics, n_tokens = topic.shape[0], words.shape[0]
-    weight = np.empty(n_topics, np.float64)
+    n_topics, n_tokens, n_long = topic.shape[0], words.shape[0], long_words.shape[0]
+    weight = np.empty(n_topics + 1, np.float64)
     inverse = np.empty(n_topics, np.float64)
     coef = np.empty(n_topics, np.float64)  # (n_dk + α_k) / (n_k + Σβ) of the current document
     blocks = np.empty(((n_topics - 1) >> _BLOCK) + 1, np.float64)  # sums of coef
     doc = np.zeros(n_topics, np.int32)
-    met = np.empty(n_topics + 1, np.int64)  # the topics that the document has or had, each once
+    met = np.empty(n_topics + 1, np.uint32)  # the topics that the document has or had, each once
     met_in = np.full(n_topics, -1, np.int64)  # the last document that a topic was met in
+    place = np.empty(n_topics, np.uint32)  # where a topic of the document stands in ``met``
+    share = np.empty(n_topics + 1, np.float64)  # n_dk / (n_k + Σβ) of the topics in ``met``
+    bound = 1.0  # no topic's total has shrunk by more than this factor since the pulls were summed up
     for k in range(n_topics):
         inverse[k] = 1.0 / (topic[k] + beta_sum[k])
+        bound = max(bound, stale[k] * inverse[k])
     row, total_coef = -1, 0.0
-    changed, weighed = 0, 0
-    weighed_word, weighed_topic, own, total_list = -1, -1, 0, 0.0
+    changed, weighed, wasted, patience = 0, 0, 0, n_topics
+    for v in long_words:
+        patience += list_size[v] if word_start <= v < word_stop else 0
+    weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if alpha_row[d] != row or d % _REFRESH == 0:
@@ -167,88 +285,75 @@ def sweep_block(
             for k in range(n_topics):
                 coef[k] = alpha[row, k] * inverse[k]
             _sum_blocks(coef, blocks)
+        if wasted > patience:  # as much was looked at in vain as new sums look at
+            patience = sum_pulls(
+                word_start, word_stop, long_words, rows, list_ptr, list_size, entries, topic, beta_sum, largest, pulls,
+                stale, pull,
+            )  # fmt: skip
+            wasted, bound = 0, 1.0
         a = alpha[row]
         weighed_word = -1
         n_met = _enter(d, z[begin:end], a, inverse, doc, met, met_in, coef, blocks)
+        if n_long > 0:
+            _place_topics(met, n_met, doc, inverse, place, share)
         total_coef = sum_of(blocks)
         for i in range(begin, end):
             v = words[i]
             if v < word_start or v >= word_stop:
                 continue
-            start = list_ptr[v]
-            size = list_size[v]
-            old = int(z[i])
             if i + 2 * _AHEAD < n_tokens:
                 later = words[i + _AHEAD]
                 prefetch(list_ptr, words[i + 2 * _AHEAD])
                 if word_start <= later < word_stop:  # other words' lists are being written by other threads
-                    prefetch(list_size, later)
-                    prefetch(entries, list_ptr[later])
-                    prefetch(entries, list_ptr[later] + _LINE)
+                    _ask_for(later, list_ptr, list_size, entries, beta, row_of)
+            start, size, r = list_ptr[v], list_size[v], row_of[v]
+            old = int(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = 1.0 / (topic[old] - 1 + beta_sum[old])
             coef_out = (doc[old] - 1 + a[old]) * inverse_out
-            if v != weighed_word:
-                weighed_word = v
-                total_list = 0.0
-                own = 0
-                for j in range(size):
-                    e = entries[start + j]
-                    k = e & _TOPIC
-                    w = (e >> _SHIFT) * coef[k]
-                    if k == old:
-                        own = j
-                    weight[j] = w
-                    total_list += w
-                weighed += size
-            elif old != weighed_topic:
-                own = 0
-                while entries[start + own] & _TOPIC != old:
-                    own += 1
-            weighed_topic = old
-            stay = ((entries[start + own] >> _SHIFT) - 1) * coef_out
-            total = total_list - weight[own]  # of the other topics in the list
-            smooth = beta[v] * (total_coef - coef[old] + coef_out)
-            seeded = 0.0
-            if boost_row[v] >= 0:
-                b = boost[boost_row[v]]
-                seeded = dot(b, coef) + b[old] * (coef_out - coef[old])
-            u = uniform(stream) * (stay + total + smooth + seeded) - stay
-            if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
-                continue
-            at = -1
-            if u < total:
-                counted = weight[own]
-                weight[own] = 0.0
-                j = 0
-                while j < size - 1 and u >= weight[j]:
-                    u -= weight[j]
-                    j += 1
-                weight[own] = counted
-                at = start + j
-                new = entries[at] & _TOPIC
+            if r < 0:
+                if v != weighed_word:
+                    total_weight, own = _weigh_list(entries, start, size, old, coef, weight)
+                    weighed += size
+                elif old != weighed_topic:
+                    own = find(entries, start, size, old) - start
+                weighed_topic = old
+                new, at = _draw_listed(
+                    v, old, own, coef_out, start, size, entries, weight, total_weight, coef, blocks, total_coef, beta,
+                    r == SEEDED, boost_row, boost, stream,
+                )  # fmt: skip
             else:
-                counted = coef[old]
-                coef[old] = coef_out
-                if u < total + smooth or seeded == 0.0:
-                    blocks[old >> _BLOCK] += coef_out - counted
-                    new = _search_blocks(coef, blocks, (u - total) / beta[v])
-                    blocks[old >> _BLOCK] += counted - coef_out
-                else:
-                    new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
-                coef[old] = counted
+                if v != weighed_word:
+                    total_weight = weigh_own(rows, r, met, share, n_met, weight)
+                    weighed += n_met
+                own = int(place[old])
+                new, refused = _draw_long(
+                    r, old, own, coef_out, rows, start, size, entries, met, n_met, weight, total_weight, a, inverse,
+                    coef, blocks, total_coef, beta[v], pull, pulls[r], bound, stream,
+                )  # fmt: skip
+                wasted += refused * size
+            weighed_word = v
             if new == old:
                 continue
-            if at < 0:
-                at = _find(entries, start, size, new)
-            joined = weight[at - start] if at < start + size else 0.0
+            changed += 1
+            z[i] = new
+            again = i + 1 < end and words[i + 1] == v  # the weights are used again: those that change are mended
+            if r < 0:
+                total_weight -= weight[own] + (weight[at - start] if at < start + size else 0.0)
+                stay = ((entries[start + own] >> SHIFT) - 1) * coef_out
+                list_size[v] = move(entries, start, size, start + own, at, new)
+            else:
+                rows[r, old] -= 2
+                list_size[v] = join_long(rows, r, start, list_ptr[v + 1], size, entries, new)
+                pulls[r] += pull[new] - pull[old]
+            # the old topic
             total_coef += coef_out - coef[old]
             blocks[old >> _BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
             inverse[old] = inverse_out
-            list_size[v] = _move(entries, start, size, start + own, at, new)
             topic[old] -= 1
             doc[old] -= 1
+            # the new topic
             topic[new] += 1
             doc[new] += 1
             inverse[new] = 1.0 / (topic[new] + beta_sum[new])
@@ -257,16 +362,24 @@ def sweep_block(
             blocks[new >> _BLOCK] += c - coef[new]
             coef[new] = c
             met[n_met] = new
+            if n_long > 0:
+                bound = max(bound, stale[old] * inverse_out)
+                share[place[old]] = doc[old] * inverse_out
+                if met_in[new] != d:
+                    place[new] = n_met
+                    if r >= 0:
+                        weight[n_met] = 0.0
+                share[place[new]] = doc[new] * inverse[new]
             n_met += met_in[new] != d
             met_in[new] = d
-            z[i] = new
-            changed += 1
-            if i + 1 < end and words[i + 1] == v:  # its weights are used again: mend those that changed
-                renewed = _mend(entries, start, list_size[v], own, at - start, new, coef, weight)
-                total_list = total + stay - joined + renewed
+            if not again:
+                weighed_word = -1
+            elif r < 0:
+                total_weight += stay + _mend(entries, start, list_size[v], own, at - start, new, coef, weight)
                 weighed_topic = -1
             else:
-                weighed_word = -1
+                total_weight += _mend_own(rows, r, place[old], old, share, weight)
+                total_weight += _mend_own(rows, r, place[new], new, share, weight)
         _leave(met[:n_met], a, inverse, doc, coef, blocks)
     work[0] = changed
     work[1] = weighed
@@ -292,63 +405,7 @@ def conditional(
         if boost_row[v] >= 0:
             weight[k] += boost[boost_row[v], k] * coef[k]
     for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
-        k = entries[j] & _TOPIC
-        weight[k] += (entries[j] >> _SHIFT) * coef[k]
+        k = entries[j] & TOPIC
+        weight[k] += (entries[j] >> SHIFT) * coef[k]
         if k == old:
             weight[k] -= coef[k]
-
-
-@kernel
-def sort_lists(
-    word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array
-) -> None:
-    """Put lists in falling order, which depends on the counts alone and not on how they came about."""
-    for v in range(word_start, word_stop):
-        start = list_ptr[v]
-        for j in range(start + 1, start + list_size[v]):
-            e = entries[j]
-            i = j
-            while i > start and entries[i - 1] < e:
-                entries[i] = entries[i - 1]
-                i -= 1
-            entries[i] = e
-
-
-@kernel
-def rebuild_lists(
-    words: Int32Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array
-) -> None:  # fmt: skip
-    """Fill the lists and totals that the assignments imply."""
-    list_size[:] = 0
-    topic[:] = 0
-    for i in range(words.shape[0]):
-        v = words[i]
-        at = _find(entries, list_ptr[v], list_size[v], z[i])
-        if at == list_ptr[v] + list_size[v]:
-            entries[at] = z[i]
-            list_size[v] += 1
-        entries[at] += _ONE
-        topic[z[i]] += 1
-    sort_lists(0, list_size.shape[0], list_ptr, list_size, entries)
-
-
-@kernel
-def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, word_topic: Int32Array) -> None:
-    """Fill the dense matrix of counts."""
-    word_topic[:] = 0
-    for v in range(list_size.shape[0]):
-        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
-            word_topic[v, entries[j] & _TOPIC] = entries[j] >> _SHIFT
-
-
-@kernel
-def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
-    """Fill the lists from the dense matrix of counts."""
-    for v in range(word_topic.shape[0]):
-        j = list_ptr[v]
-        for k in range(word_topic.shape[1]):
-            if word_topic[v, k] > 0:
-                entries[j] = (np.int64(word_topic[v, k]) << _SHIFT) + k
-                j += 1
-        list_size[v] = j - list_ptr[v]
-    sort_lists(0, list_size.shape[0], list_ptr, list_size, entries)

@@ -11,33 +11,32 @@ and files are still read in order.
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import kernel, step
 from topicloom.kernels.gibbs_sparse import (
     _AHEAD,
     _BLOCK,
-    _LINE,
-    _ONE,
-    _SHIFT,
-    _TOPIC,
-    _find,
+    _REFRESH,
+    _ask_for,
+    _leave,
     _search_blocks,
     _search_boost,
     _sum_blocks,
 )
-from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.lists import ONE, SHIFT, TOPIC, find
+from topicloom.kernels.long_words import SEEDED, join_long, search_pull, sum_pulls, weigh_own
 from topicloom.kernels.rng import uniform
-from topicloom.kernels.sums import dot, sum_of
+from topicloom.kernels.sums import dot, sum_first, sum_of
 
 STRIDE = 8
 
 
-@kernel
+@step
 def _join(entries: Int64Array, start: int, size: int, at: int, new: int) -> int:
     """One more token of topic ``new``, whose entry is ``at`` or the list's end; returns the list's length."""
     if at == start + size:
-        entries[at] = _ONE + new
+        entries[at] = ONE + new
         return size + 1
-    e = entries[at] + _ONE
+    e = entries[at] + ONE
     if at > start and entries[at - 1] < e:
         entries[at] = entries[at - 1]
         at -= 1
@@ -45,62 +44,130 @@ def _join(entries: Int64Array, start: int, size: int, at: int, new: int) -> int:
     return size
 
 
+@step
+def _place_listed(
+    v: int, start: int, size: int, entries: Int64Array, weight: FloatArray, coef: FloatArray, blocks: FloatArray,
+    total_coef: float, beta: FloatArray, seeded: bool, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array,
+) -> tuple[int, int]:  # fmt: skip
+    """The topic of a token by its word's list, and where it stands there."""
+    for j in range(size):
+        e = entries[start + j]
+        weight[j] = (e >> SHIFT) * coef[e & TOPIC]
+    total = sum_first(weight, size)
+    smooth, lift = beta[v] * total_coef, 0.0
+    if seeded:
+        lift = dot(boost[boost_row[v]], coef)
+    u = uniform(stream) * (total + smooth + lift)
+    if u < total:
+        at = start
+        while at < start + size - 1 and u >= weight[at - start]:
+            u -= weight[at - start]
+            at += 1
+        return entries[at] & TOPIC, at
+    if u < total + smooth or not seeded:
+        new = _search_blocks(coef, blocks, (u - total) / beta[v])
+    else:
+        new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+    return new, find(entries, start, size, new)
+
+
+@step
+def _place_long(
+    r: int, rows: Int32Array, start: int, size: int, entries: Int64Array, met: AnyArray, n_met: int,
+    weight: FloatArray, share: FloatArray, a: FloatArray, inverse: FloatArray, coef: FloatArray, blocks: FloatArray,
+    total_coef: float, beta: float, pull: FloatArray, pulled: float, stream: UInt64Array,
+) -> tuple[int, int]:  # fmt: skip
+    """The topic of a token of a long word by its document's, and how many draws were refused.
+
+    Totals only grow here, so that pulls for earlier ones are never too small (see ``long_words``).
+    """
+    total, smooth = weigh_own(rows, r, met, share, n_met, weight), beta * total_coef
+    refused = 0
+    while True:
+        u = uniform(stream) * (total + smooth + pulled)
+        if u < total:
+            j = 0
+            while j < n_met - 1 and u >= weight[j]:
+                u -= weight[j]
+                j += 1
+            return int(met[j]), refused
+        if u < total + smooth or size == 0:
+            return _search_blocks(coef, blocks, (u - total) / beta), refused
+        new = search_pull(rows, r, start, size, entries, pull, u - total - smooth)
+        if uniform(stream) * pull[new] < a[new] * inverse[new]:
+            return new, refused
+        refused += 1
+
+
 @kernel
 def place_tokens(
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
     entries: Int64Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array,
+    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
+    row_of: Int32Array, long_words: Int32Array, rows: Int32Array, largest: FloatArray, pulls: FloatArray,
+    stale: FloatArray, pull: FloatArray, stream: UInt64Array,
 ) -> None:  # fmt: skip
-    """Fill z, lists and totals. Lists are left nearly in order; ``gibbs_sparse.sort_lists`` puts them in order."""
-    n_topics, n_docs, n_tokens = topic.shape[0], doc_ptr.shape[0] - 1, words.shape[0]
-    weight, coef, inverse = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    """Fill z, lists, rows and totals. Lists are left nearly in order; ``lists.sort_lists`` puts them in order."""
+    n_topics, n_docs, n_words, n_tokens = topic.shape[0], doc_ptr.shape[0] - 1, beta.shape[0], words.shape[0]
+    weight, coef, inverse = np.empty(n_topics + 1), np.empty(n_topics), np.empty(n_topics)
     blocks = np.empty(((n_topics - 1) >> _BLOCK) + 1, np.float64)
     doc = np.zeros(n_topics, np.int32)
+    met = np.empty(n_topics + 1, np.uint32)  # the document's topics, each once
+    place = np.empty(n_topics, np.uint32)  # where they stand in ``met``
+    share = np.empty(n_topics + 1, np.float64)  # n_dk / (n_k + Σβ) of the topics in ``met``
     list_size[:] = 0
+    rows[:] = 0
     topic[:] = 0
     for k in range(n_topics):
         inverse[k] = 1.0 / beta_sum[k]
+    row, entered, wasted, patience = -1, 0, 1, 0
     for first in range(STRIDE):
         for d in range(first, n_docs, STRIDE):
-            a = alpha[alpha_row[d]]
-            for k in range(n_topics):
-                coef[k] = a[k] * inverse[k]
-            _sum_blocks(coef, blocks)
+            if alpha_row[d] != row or entered % _REFRESH == 0:
+                row = alpha_row[d]
+                for k in range(n_topics):
+                    coef[k] = alpha[row, k] * inverse[k]
+                _sum_blocks(coef, blocks)
+            if wasted > patience:  # as much was looked at in vain as new sums look at
+                patience = sum_pulls(
+                    0, n_words, long_words, rows, list_ptr, list_size, entries, topic, beta_sum, largest, pulls, stale,
+                    pull,
+                )  # fmt: skip
+                wasted = 0
+            entered += 1
+            a = alpha[row]
             total_coef = sum_of(blocks)
+            n_met = 0
             for i in range(doc_ptr[d], doc_ptr[d + 1]):
                 v = words[i]
-                start, size = list_ptr[v], list_size[v]
                 if i + _AHEAD < n_tokens:
-                    prefetch(entries, list_ptr[words[i + _AHEAD]])
-                    prefetch(entries, list_ptr[words[i + _AHEAD]] + _LINE)
-                for j in range(size):
-                    e = entries[start + j]
-                    weight[j] = (e >> _SHIFT) * coef[e & _TOPIC]
-                total = sum_of(weight[:size])
-                smooth, seeded = beta[v] * total_coef, 0.0
-                if boost_row[v] >= 0:
-                    seeded = dot(boost[boost_row[v]], coef)
-                u = uniform(stream) * (total + smooth + seeded)
-                if u < total:
-                    at = start
-                    while at < start + size - 1 and u >= weight[at - start]:
-                        u -= weight[at - start]
-                        at += 1
-                    new = entries[at] & _TOPIC
+                    _ask_for(words[i + _AHEAD], list_ptr, list_size, entries, beta, row_of)
+                start, size, r = list_ptr[v], list_size[v], row_of[v]
+                if r < 0:
+                    new, at = _place_listed(
+                        v, start, size, entries, weight, coef, blocks, total_coef, beta, r == SEEDED, boost_row, boost,
+                        stream,
+                    )  # fmt: skip
+                    list_size[v] = _join(entries, start, size, at, new)
                 else:
-                    if u < total + smooth or seeded == 0.0:
-                        new = _search_blocks(coef, blocks, (u - total) / beta[v])
-                    else:
-                        new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
-                    at = _find(entries, start, size, new)
-                list_size[v] = _join(entries, start, size, at, new)
+                    new, refused = _place_long(
+                        r, rows, start, size, entries, met, n_met, weight, share, a, inverse, coef, blocks, total_coef,
+                        beta[v], pull, pulls[r], stream,
+                    )  # fmt: skip
+                    wasted += refused * size
+                    list_size[v] = join_long(rows, r, start, list_ptr[v + 1], size, entries, new)
+                    pulls[r] += pull[new]
                 z[i] = new
                 topic[new] += 1
+                if doc[new] == 0:
+                    met[n_met] = new
+                    place[new] = n_met
+                    n_met += 1
                 doc[new] += 1
                 inverse[new] = 1.0 / (topic[new] + beta_sum[new])
+                share[place[new]] = doc[new] * inverse[new]
                 c = (doc[new] + a[new]) * inverse[new]
                 total_coef += c - coef[new]
                 blocks[new >> _BLOCK] += c - coef[new]
                 coef[new] = c
-            for i in range(doc_ptr[d], doc_ptr[d + 1]):
-                doc[z[i]] = 0
+            _leave(met[:n_met], a, inverse, doc, coef, blocks)

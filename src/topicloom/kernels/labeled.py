@@ -13,7 +13,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import uniform
-from topicloom.kernels.search import search
+from topicloom.kernels.search import put_in_order, search, search_sums
 from topicloom.kernels.sums import sum_of
 
 
@@ -145,7 +145,7 @@ def draw_from_prior(
             if n_own == 1:
                 z[i] = own[0]
             else:
-                z[i] = own[min(np.searchsorted(sums, uniform(stream) * total, side="right"), n_own - 1)]
+                z[i] = own[search_sums(sums, uniform(stream) * total)]
 
 
 @kernel
@@ -214,7 +214,7 @@ def add_soft_counts(
         enter_document(z, start, stop, own, a, topic, beta_sum, place, doc, coef)
         for i in range(n):
             keys[i] = np.int64(words[start + i]) * n_topics + z[start + i]
-        keys[:n].sort()
+        put_in_order(keys, n)
         i = 0
         while i < n:
             key = keys[i]

@@ -12,6 +12,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.augment import log_pseudo_likelihood
+from topicloom.kernels.search import put_in_order
 from topicloom.kernels.sums import sum_of
 
 
@@ -69,7 +70,7 @@ def add_soft_counts(
         if n == 0:
             continue
         _add_sums(z, begin, end, eta, sums)
-        keys[:n].sort()  # by topic, then by word
+        put_in_order(keys, n)  # by topic, then by word
         own, i = -1, 0
         while i < n:
             key = keys[i]

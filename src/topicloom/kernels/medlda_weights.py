@@ -14,6 +14,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt6
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.gamma import normal
 from topicloom.kernels.rng import combine, fill_stream
+from topicloom.kernels.search import put_in_order
 
 
 @kernel
@@ -46,8 +47,7 @@ def list_pairs(
                 topics[n] = k
                 n += 1
             count[k] += 1
-        own = topics[ptr[d] : n]
-        own.sort()
+        put_in_order(topics[ptr[d] :], n - ptr[d])
         for j in range(ptr[d], n):
             share[j] = count[topics[j]] / (doc_ptr[d + 1] - doc_ptr[d])
             count[topics[j]] = 0

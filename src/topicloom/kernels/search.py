@@ -1,10 +1,12 @@
-"""Where a uniform draw falls among weights.
+"""Where a uniform draw falls among weights or their running sums; short arrays in order.
+
+NumPy's own functions for the last two take seconds to compile.
 
 Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
 edit.
 """
 
-from topicloom._types import FloatArray
+from topicloom._types import AnyArray, FloatArray
 from topicloom.kernels._jit import kernel, reducing_kernel
 
 _WIDE, _NARROW = 128, 16
@@ -50,3 +52,31 @@ def search(weight: FloatArray, u: float) -> int:
         u -= weight[k]
         k += 1
     return k
+
+
+@kernel
+def search_sums(sums: FloatArray, u: float) -> int:
+    """The index in whose stretch u falls, given running sums: the first sum above u, or the last index."""
+    low, high = 0, sums.shape[0] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if u < sums[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def put_in_order(values: AnyArray, n: int) -> None:
+    """Sort the first n values, which may well be nearly in order (Shell's method)."""
+    gap = n // 2
+    while gap > 0:
+        for j in range(gap, n):
+            value = values[j]
+            i = j
+            while i >= gap and values[i - gap] > value:
+                values[i] = values[i - gap]
+                i -= gap
+            values[i] = value
+        gap = 1 if gap == 2 else 5 * gap // 11

@@ -9,6 +9,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.gibbs_dense import weigh, weigh_boosted
+from topicloom.kernels.search import put_in_order
 
 
 @kernel
@@ -51,7 +52,7 @@ def add_soft_counts(
             continue
         for k in range(n_topics):
             coef[k] = (doc[k] + a[k]) / (topic[k] + beta_sum[k])
-        keys[:n].sort()
+        put_in_order(keys, n)
         i = 0
         while i < n:
             key = keys[i]

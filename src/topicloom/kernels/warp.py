@@ -27,6 +27,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.draw import draw_alias
 from topicloom.kernels.rng import mix
+from topicloom.kernels.search import search_sums
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _S11 = np.uint64(11)
@@ -132,8 +133,7 @@ def visit_words(
                 elif x < others + smooth or seeded == 0.0:
                     slots[i, m + 1] = min(np.int64((x - others) / b), n_topics - 1)
                 else:
-                    at = np.searchsorted(boost_sums[seed], x - others - smooth, side="right")
-                    slots[i, m + 1] = min(at, n_topics - 1)
+                    slots[i, m + 1] = search_sums(boost_sums[seed], x - others - smooth)
         _take_counts(own[:n], count, topic)
 
 

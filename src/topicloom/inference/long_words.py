@@ -1,0 +1,80 @@
+"""Which words' tokens are drawn by their documents' topics in a sweep, and the scratch that this takes.
+
+The kernels are in ``kernels.long_words``, which says what the arrays mean.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import FloatArray, Int32Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.inference.kernel import Prior
+from topicloom.inference.state import SparseState
+from topicloom.kernels import counts, long_words
+
+_LOOKED_AT = 256  # documents by which their number of topics is judged
+_LONGER = 1.5  # a list must be so many times as long as what would be looked at in its place
+_ROOM = 4  # a word has a row only if it has a token for so many of its cells: rows take twice what lists do at the most
+_MOST = 1 << 30  # tokens of a word, twice which is the most that a row's cell can hold
+
+
+class LongWords(NamedTuple):
+    """In the order in which kernels take them."""
+
+    row_of: Int32Array  # [V] a word's row, or what else it is
+    words: Int32Array  # [R] the long words, ascending
+    rows: Int32Array  # [R, K]
+    largest: FloatArray  # [K] the largest α of any document
+    pulls: FloatArray  # [R] sums of ``pull`` over the words' tokens
+    stale: FloatArray  # [K] totals, with Σβ, for which the pulls were summed up
+    pull: FloatArray  # [K] ``largest`` over ``stale``
+
+
+class Choice(NamedTuple):
+    words: Int32Array
+    work: float  # weights that a token is expected to take, on average
+
+
+def choose(corpus: Corpus, state: SparseState, prior: Prior) -> Choice:
+    """The words whose lists are longer than what a draw by the document looks at, judged by the state alone."""
+    looked_at = np.unique(np.linspace(0, corpus.n_docs - 1, _LOOKED_AT).astype(np.int64))
+    topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, prior.n_topics)
+    pulled = prior.alpha.max(axis=0).sum()
+    in_vain = 0.5 * pulled / (pulled + length)  # share of the list that is searched, as few draws come to that
+    is_long = _may_be(corpus, prior) & ((1 - in_vain) * state.list_size > _LONGER * topics)
+    work = np.where(is_long, topics + in_vain * state.list_size, state.list_size)
+    return Choice(np.flatnonzero(is_long).astype(np.int32), float(corpus.word_counts @ work / max(corpus.n_tokens, 1)))
+
+
+def candidates(corpus: Corpus, prior: Prior) -> Int32Array:
+    """All words that may have rows."""
+    return np.flatnonzero(_may_be(corpus, prior)).astype(np.int32)
+
+
+def _may_be(corpus: Corpus, prior: Prior) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    n = corpus.word_counts
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+        (_ROOM * n >= prior.n_topics) & (n < _MOST) & (prior.boost_row < 0)
+    )
+    return found
+
+
+def new_rows(prior: Prior, words: Int32Array) -> LongWords:
+    """Rows without counts, and no pulls yet."""
+    row_of = np.where(prior.boost_row < 0, long_words.SHORT, long_words.SEEDED).astype(np.int32)
+    row_of[words] = np.arange(len(words))
+    K = prior.n_topics
+    rows = np.zeros((len(words), K), np.int32)
+    return LongWords(row_of, words, rows, prior.alpha.max(axis=0), np.zeros(len(words)), np.zeros(K), np.zeros(K))
+
+
+def part_of(long: LongWords, words: tuple[int, int], state: SparseState, prior: Prior) -> LongWords:
+    """The scratch for one range of words, whose pulls are summed up for the state's totals."""
+    own = long._replace(stale=np.zeros(prior.n_topics), pull=np.zeros(prior.n_topics))
+    if len(long.words):
+        long_words.sum_pulls(
+            *words, own.words, own.rows, state.list_ptr, state.list_size, state.entries, state.topic, prior.beta_sum,
+            *own[3:],
+        )  # fmt: skip
+    return own
