@@ -14,9 +14,11 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import oracle
+from sweeping import plain_steps, sweep_once
 from topicloom.corpus import Corpus
 from topicloom.inference.hyper import RATE
 from topicloom.inference.kernel import Prior
+from topicloom.inference.long_words import new_rows
 from topicloom.inference.state import rebuild_counts, rebuild_lists
 from topicloom.kernels.rng import path_key, stream
 
@@ -36,19 +38,20 @@ def mutate(module: str, *changes: tuple[str, str], compiled: bool = False) -> ty
     )
     names: dict[str, object] = {"__name__": f"mutant of {module}", "numba": numba}
     exec(compile(source, f"<mutant of {module}>", "exec"), names)
+    if not compiled:
+        names.update(plain_steps(names))
     return types.SimpleNamespace(**names)
 
 
-def sweep_p_value(sweep_block, rebuild, case: oracle.Case, wrong: Prior | None = None, n: int = REPLICATES) -> float:
+def sweep_p_value(
+    sweep_block, rebuild, case: oracle.Case, wrong: Prior | None = None, n: int = REPLICATES, long: bool = False
+) -> float:
     """p-value that the posterior is invariant under a kernel's sweep."""
-    corpus, prior = case.corpus, wrong or case.prior
-    everything = (0, corpus.n_docs, 0, corpus.n_words)
 
     def run(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = rebuild(corpus, z, case.n_topics)
+        state = rebuild(case.corpus, z, case.n_topics)
         for t in range(2):
-            rng, work = stream(31, replicate, t), np.zeros(2, np.int64)
-            sweep_block(*everything, corpus.words, corpus.doc_ptr, *state, *prior, rng, work)
+            sweep_once(sweep_block, case.corpus, state, wrong or case.prior, stream(31, replicate, t), long)
         return state.z
 
     with np.errstate(all="ignore"):
@@ -69,7 +72,7 @@ DENSE = {
 }
 SMALL_BLOCKS = ("_BLOCK = 6", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
-    "token weighed in its own list": [("((entries[start + own] >> _SHIFT) - 1)", "(entries[start + own] >> _SHIFT)")],
+    "token weighed in its own list": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
     "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
     "stale topic totals": [("topic[old] - 1 + beta_sum[old]", "topic[old] + beta_sum[old]")],
     "mass of the smoothing part with the token in it": [("total_coef - coef[old] + coef_out", "total_coef")],
@@ -85,27 +88,42 @@ SPARSE = {
         SMALL_BLOCKS, ("            blocks[new >> _BLOCK] += c - coef[new]\n", ""),
     ],
     "block sums with the token in them": [
-        SMALL_BLOCKS, ("                    blocks[old >> _BLOCK] += coef_out - counted\n", ""),
-        ("                    blocks[old >> _BLOCK] += counted - coef_out\n", ""),
+        SMALL_BLOCKS, ("    blocks[old >> _BLOCK] += coef_out - counted\n", ""),
+        ("    blocks[old >> _BLOCK] += counted - coef_out\n", ""),
     ],
-    "smoothing part never drawn from": [("if u < total:", "if size > 0:")],
-    "weights of the last token kept after it moved": [("weight[j] = (entries[start + j] >> _SHIFT) * coef[k]", "pass")],
+    "smoothing part never drawn from": [("    if u < total:\n        j", "    if size > 0:\n        j")],
+    "weights of the last token kept after it moved": [("weight[j] = (entries[start + j] >> SHIFT) * coef[k]", "pass")],
     "document left as it was": [("        doc[k] = 0\n        c = a[k] * inverse[k]\n",
                                  "        doc[k] = 0\n        c = coef[k]\n")],
     "topic that was joined not left": [("            n_met += met_in[new] != d\n", "")],
-    "seed words forgotten": [("if boost_row[v] >= 0:", "if False:")],
+    "seed words forgotten": [("r == SEEDED,", "False,")],
     "prior of the first document for all": [("a = alpha[row]", "a = alpha[0]")],
-    "list loses a topic with its last but one token": [("if e < _ONE:", "if e < 2 * _ONE:")],
+}  # fmt: skip
+LONG = {  # with all words long
+    "token in its own row": [("((rows[r, old] >> 1) - 1) * coef_out", "(rows[r, old] >> 1) * coef_out")],
+    "token in the weights of its document": [("total = total_own - weight[own]", "total = total_own")],
+    "refused draws taken": [("uniform(stream) * bound * pull[new] < a[new] * inverse[new]", "True")],
+    "the old topic taken twice": [("if new != old and uniform(stream)", "if uniform(stream)")],
+    "pull never drawn from": [("+ bound * pulled", "")],
+    "pull not moved": [("pulls[r] += pull[new] - pull[old]", "pass")],
+    "totals that shrink forgotten": [("bound = max(bound, stale[old] * inverse_out)", "pass")],
+    "share of the topic that was left not renewed": [("share[place[old]] = doc[old] * inverse_out", "pass")],
+    "share of the topic that was joined not renewed": [("share[place[new]] = doc[new] * inverse[new]", "pass")],
+    "weights of a run of one word not mended": [("total_weight += _mend_own(rows, r, place[new], new, share, weight)",
+                                                 "pass")],
+    "row not left": [("rows[r, old] -= 2", "pass")],
 }  # fmt: skip
 SWEEPS = [("gibbs_dense", name, DENSE[name]) for name in DENSE]
 SWEEPS += [("gibbs_sparse", name, SPARSE[name]) for name in SPARSE]
+SWEEPS += [("gibbs_sparse", f"long words: {name}", LONG[name]) for name in LONG]
 
 
 @pytest.mark.parametrize("module", REBUILD)
 @pytest.mark.parametrize("which", oracle.cases())
 def test_the_unchanged_sweeps_pass(module: str, which: str) -> None:
-    sweep = mutate(f"kernels.{module}").sweep_block
-    assert sweep_p_value(sweep, REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
+    sweep, case = mutate(f"kernels.{module}").sweep_block, oracle.cases()[which]
+    for long in (False, True)[: 1 + (module == "gibbs_sparse")]:
+        assert sweep_p_value(sweep, REBUILD[module], case, long=long) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("which", oracle.cases())
@@ -117,11 +135,11 @@ def test_small_blocks_change_nothing(which: str) -> None:
 @pytest.mark.parametrize(("module", "name", "changes"), SWEEPS, ids=[f"{m}: {name}" for m, name, _ in SWEEPS])
 def test_wrong_sweeps_are_rejected(module: str, name: str, changes: list[tuple[str, str]]) -> None:
     sweep = mutate(f"kernels.{module}", *changes).sweep_block
-    worst = 1.0
+    worst, long = 1.0, name.startswith("long words")
     for n in (REPLICATES, 4 * REPLICATES):  # most are rejected at once; the subtle ones take more draws
         for case in oracle.cases().values():
             try:
-                worst = min(worst, sweep_p_value(sweep, REBUILD[module], case, n=n))
+                worst = min(worst, sweep_p_value(sweep, REBUILD[module], case, n=n, long=long))
             except IndexError:  # the counts were driven out of their arrays: no need to count states
                 worst = 0.0
             if worst < REJECT:
@@ -129,13 +147,23 @@ def test_wrong_sweeps_are_rejected(module: str, name: str, changes: list[tuple[s
     assert worst < REJECT
 
 
+def test_a_list_that_loses_a_topic_too_soon_is_rejected() -> None:
+    kernel, wrong = (mutate(f"kernels.{module}") for module in ("gibbs_sparse", "lists"))
+    case = oracle.cases()["two topics"]
+    kernel.sweep_block.__globals__["move"] = wrong.move
+    assert sweep_p_value(kernel.sweep_block, rebuild_lists, case) > oracle.FALSE_ALARM
+    wrong = mutate("kernels.lists", ("if e < ONE:", "if e < 2 * ONE:"))
+    kernel.sweep_block.__globals__["move"] = wrong.move
+    assert sweep_p_value(kernel.sweep_block, rebuild_lists, case) < REJECT
+
+
 CHECKED = (  # weights that are kept from token to token are those that would be made anew
     "                weighed_topic = -1\n",
     "                weighed_topic = -1\n"
     "                now = entries[start : start + list_size[v]]\n"
-    "                fresh = [(int(e) >> _SHIFT) * coef[int(e) & _TOPIC] for e in now]\n"
+    "                fresh = [(int(e) >> SHIFT) * coef[int(e) & TOPIC] for e in now]\n"
     "                np.testing.assert_allclose(weight[: len(fresh)], fresh, rtol=1e-9)\n"
-    "                np.testing.assert_allclose(total_list, sum(fresh), rtol=1e-9)\n"
+    "                np.testing.assert_allclose(total_weight, sum(fresh), rtol=1e-9)\n"
     "                np.testing.assert_allclose(total_coef, coef.sum(), rtol=1e-9)\n"
     "                np.testing.assert_allclose(blocks.sum(), coef.sum(), rtol=1e-9)\n",
 )
@@ -145,8 +173,14 @@ CHECKED = (  # weights that are kept from token to token are those that would be
     ("change", "right"),
     [
         (("", ""), True),
-        (("total_list = total + stay - joined + renewed", "pass"), False),
-        (("- joined + renewed", "+ renewed"), False),
+        (("total_weight += stay + _mend", "_mend"), False),
+        (
+            (
+                "total_weight -= weight[own] + (weight[at - start] if at < start + size else 0.0)",
+                "total_weight -= weight[own]",
+            ),
+            False,
+        ),
         (("(own - 1, own, at - 1, at)", "(own, at - 1, at)"), False),
         (("(own - 1, own, at - 1, at)", "(own - 1, own, at)"), False),
     ],
@@ -160,7 +194,7 @@ def test_kept_weights_are_those_made_anew(change: tuple[str, str], right: bool) 
 
     def run() -> None:
         for t in range(20):
-            sweep(0, 12, 0, 9, corpus.words, corpus.doc_ptr, *state, *prior, stream(3, t), np.zeros(2, np.int64))
+            sweep_once(sweep, corpus, state, prior, stream(3, t))
 
     if right:
         run()
@@ -283,10 +317,13 @@ def test_the_printed_step_for_beta_is_rejected() -> None:
 START = {
     "the right one": [],
     "totals not counted": [("topic[new] += 1", "pass")],
-    "documents not left": [("doc[z[i]] = 0", "pass")],
+    "documents not left": [("_leave(met[:n_met], a, inverse, doc, coef, blocks)", "pass")],
     "mass of the smoothing part not updated": [("total_coef += c - coef[new]", "pass")],
-    "seed words forgotten": [("if boost_row[v] >= 0:", "if False:")],
-    "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
+    "seed words forgotten": [("r == SEEDED,", "False,")],
+    "prior of the first document for all": [("a = alpha[row]", "a = alpha[0]")],
+    "refused draws taken": [("if uniform(stream) * pull[new] < a[new] * inverse[new]:", "if True:")],
+    "pull not added": [("pulls[r] += pull[new]", "pass")],
+    "share of the document not renewed": [("share[place[new]] = doc[new] * inverse[new]", "pass")],
 }
 
 
@@ -297,8 +334,9 @@ def test_start(what: str) -> None:
     for case in oracle.cases().values():
         observed = np.zeros(case.n_topics**case.corpus.n_tokens)
         state = rebuild_lists(case.corpus, np.zeros(case.corpus.n_tokens, int), case.n_topics)
+        rows = new_rows(case.prior, np.flatnonzero(case.prior.boost_row < 0).astype(np.int32)[::2])
         for replicate in range(6000):
-            place(case.corpus.words, case.corpus.doc_ptr, *state, *case.prior, stream(33, replicate))
+            place(case.corpus.words, case.corpus.doc_ptr, *state, *case.prior, *rows, stream(33, replicate))
             observed[oracle.state_number(state.z, case.n_topics)] += 1
         exact = oracle.start_probabilities(case, list(range(case.corpus.n_tokens)))[1]
         p = min(p, oracle.chi_square(observed, exact))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import oracle
+from sweeping import plain_steps, sweep_once
 from topicloom.corpus import Corpus
 from topicloom.inference import partial
 from topicloom.inference.kernel import Key, Prior, Schedule
@@ -28,7 +29,9 @@ def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
     names: dict[str, object] = {"__name__": f"mutant of {module}"}
-    exec(compile(source.replace("@kernel\n", ""), f"<mutant of {module}>", "exec"), names)
+    plain = source.replace("@kernel\n", "").replace("@step\n", "")
+    exec(compile(plain, f"<mutant of {module}>", "exec"), names)
+    names.update(plain_steps(names))
     names["combine"] = lambda key, part: np.uint64(combine(key, part))  # called from Python it gives a plain int
     return types.SimpleNamespace(**names)
 
@@ -41,10 +44,8 @@ def collapsed(module: str, *changes: tuple[str, str]) -> Sweep:
 
     def sweep(corpus: Corpus, prior: Prior, z: np.ndarray, replicate: int) -> np.ndarray:
         state = REBUILD[module](corpus, z, prior.n_topics)
-        everything = (0, corpus.n_docs, 0, corpus.n_words)
         for t in range(2):
-            rng, work = stream(51, replicate, t), np.zeros(2, np.int64)
-            sweep_block(*everything, corpus.words, corpus.doc_ptr, *state, *prior, rng, work)
+            sweep_once(sweep_block, corpus, state, prior, stream(51, replicate, t))
         return state.z
 
     return sweep
@@ -89,7 +90,7 @@ WRONG = {
     },
     "token not removed from the shared counts": {
         "gibbs_dense": [("row[old] - 1 + b", "row[old] + b")],
-        "gibbs_sparse": [("((entries[start + own] >> _SHIFT) - 1)", "(entries[start + own] >> _SHIFT)")],
+        "gibbs_sparse": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
     },
 }
 

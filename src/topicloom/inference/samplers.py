@@ -9,7 +9,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.long_words import LongWords, candidates, choose, new_rows, part_of
-from topicloom.inference.parallel import cut, run_in_place
+from topicloom.inference.parallel import cut, private, run_in_place
 from topicloom.inference.state import (
     AnyState,
     SparseState,
@@ -54,7 +54,7 @@ def _sweep_blocks(
     work = np.zeros(2, np.int64)
     for r in range(n):
         tasks = [
-            (state if n == 1 else state._replace(topic=state.topic.copy()), (w - r) % n, docs[(w - r) % n], words[w])
+            (state if n == 1 else state._replace(topic=private(state.topic)), (w - r) % n, docs[(w - r) % n], words[w])
             for w in range(len(words))
             if (w - r) % n < len(docs)
         ]

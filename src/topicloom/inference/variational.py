@@ -15,7 +15,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior
-from topicloom.inference.parallel import cut, run_in_place, run_parallel
+from topicloom.inference.parallel import cut, private, run_in_place, run_parallel
 from topicloom.kernels import variational_bayes as vb
 from topicloom.kernels import variational_collapsed as collapsed
 from topicloom.kernels import variational_exact as exact
@@ -218,7 +218,7 @@ def fit_documents(
     def run(part: tuple[int, int]) -> None:
         vb.fit_documents(
             *part, index.ptr, index.word, index.count, topics, alphas, rows, plain, work.fresh, work.doc_tol,
-            work.doc_rounds, doc, mix, scale, moved, fit,
+            work.doc_rounds, doc, mix, scale, moved, fit, private(doc[0]), private(doc[0]),
         )  # fmt: skip
 
     run_parallel(run, cut(np.diff(index.ptr), _PARTS), work.n_jobs)
@@ -237,7 +237,7 @@ def _iterate_collapsed(index: PairIndex, state: VariationalState, work: Work) ->
     moved = 0.0
     for r in range(n):
         tasks = [
-            (docs[(w - r) % n], words[w], state.topic.copy(), state.topic_var.copy())
+            (docs[(w - r) % n], words[w], private(state.topic), private(state.topic_var))
             for w in range(len(words))
             if (w - r) % n < len(docs)
         ]
@@ -246,7 +246,7 @@ def _iterate_collapsed(index: PairIndex, state: VariationalState, work: Work) ->
             doc_range, word_range, topic, topic_var = task
             return collapsed.sweep_block(
                 *doc_range, *word_range, index.ptr, index.word, index.count, state.gamma, state.doc, state.word, topic,
-                state.doc_var, state.word_var, topic_var,
+                state.doc_var, state.word_var, topic_var, private(topic), private(topic),
             )  # fmt: skip
 
         moved += sum(run_in_place(run, tasks, work.n_jobs))  # a thread keeps its words

@@ -31,6 +31,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt6
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.draw import draw_alias
 from topicloom.kernels.rng import uniform
+from topicloom.kernels.search import first_from
 
 
 @kernel
@@ -38,7 +39,7 @@ def find_first(word_ptr: Int64Array, token: Int64Array, word_start: int, word_st
     """Where, in word order, the tokens from number ``start`` on begin for each of a range of words."""
     first = np.empty(max(word_stop - word_start, 0), np.int64)
     for v in range(word_start, word_stop):
-        first[v - word_start] = word_ptr[v] + np.searchsorted(token[word_ptr[v] : word_ptr[v + 1]], start)
+        first[v - word_start] = first_from(token, word_ptr[v], word_ptr[v + 1], start)
     return first
 
 

@@ -68,6 +68,18 @@ def search_sums(sums: FloatArray, u: float) -> int:
 
 
 @kernel
+def first_from(values: AnyArray, start: int, stop: int, least: int) -> int:
+    """The first place from ``start`` on whose value is at least ``least``, values rising, or ``stop``."""
+    while start < stop:
+        middle = (start + stop) >> 1
+        if values[middle] < least:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@kernel
 def put_in_order(values: AnyArray, n: int) -> None:
     """Sort the first n values, which may well be nearly in order (Shell's method)."""
     gap = n // 2

@@ -1,4 +1,4 @@
-"""Sums over topics that vectorise.
+"""Sums and the like over topics that vectorise.
 
 They read and never write. A loop that also stores is compiled twice, with and without vector instructions, and takes
 the one or the other by where its arrays lie in memory; elementwise work is the same in both, a reordered sum is not.
@@ -33,6 +33,14 @@ def sum_sizes(values: FloatArray) -> float:
     for k in range(values.shape[0]):
         s += abs(values[k])
     return s
+
+
+@reducing_kernel
+def largest(values: FloatArray) -> float:
+    most = values[0]
+    for k in range(1, values.shape[0]):
+        most = max(most, values[k])
+    return float(most)
 
 
 @reducing_kernel

@@ -11,29 +11,36 @@ import math
 import numpy as np
 
 from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import bare_kernel, kernel
 from topicloom.kernels.special import digamma, exp
 from topicloom.kernels.sums import distance, dot, sum_of
 
 
-@kernel
+@bare_kernel
 def _add_scaled(out: FloatArray, row: FloatArray, scale: float) -> None:
     for k in range(row.shape[0]):
         out[k] += row[k] * scale
 
 
-@kernel
+@bare_kernel
+def _copy(row: FloatArray, out: FloatArray) -> None:
+    for k in range(row.shape[0]):
+        out[k] = row[k]
+
+
+@bare_kernel
 def _renew(row: FloatArray, alpha: FloatArray, mix: FloatArray, sums: FloatArray) -> float:
     """α̃ ← α + t Σ_i n_i w_i / norm_i (eq. 4); returns how far it moved, and leaves ``sums`` at 0."""
     for k in range(row.shape[0]):
         sums[k] = alpha[k] + mix[k] * sums[k]
     moved = distance(sums, row)
-    row[:] = sums
-    sums[:] = 0.0
+    for k in range(row.shape[0]):
+        row[k] = sums[k]
+        sums[k] = 0.0
     return moved
 
 
-@kernel
+@bare_kernel
 def exp_mean_log(row: FloatArray, out: FloatArray) -> None:
     """exp E[log θ_k] under a Dirichlet with the parameters ``row``."""
     base = digamma(sum_of(row))
@@ -41,15 +48,15 @@ def exp_mean_log(row: FloatArray, out: FloatArray) -> None:
         out[k] = exp(digamma(row[k]) - base)
 
 
-@kernel
+@bare_kernel
 def _set_mix(row: FloatArray, plain: bool, mix: FloatArray) -> None:
     if plain:
-        mix[:] = row
+        _copy(row, mix)
     else:
         exp_mean_log(row, mix)
 
 
-@kernel
+@bare_kernel
 def _rounds(
     start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, alpha: FloatArray, plain: bool,
     tol: float, max_rounds: int, row: FloatArray, t: FloatArray, sums: FloatArray,
@@ -66,7 +73,7 @@ def _rounds(
             break
 
 
-@kernel
+@bare_kernel
 def _score(
     start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, t: FloatArray, scale: FloatArray
 ) -> float:
@@ -79,7 +86,7 @@ def _score(
     return total
 
 
-@kernel
+@bare_kernel
 def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> float:
     """A document's part of the bound, but for what is the same wherever its parameters are."""
     for k in range(row.shape[0]):
@@ -87,28 +94,27 @@ def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> flo
     return fit
 
 
-@kernel
+@bare_kernel
 def fit_documents(
     doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
     alphas: FloatArray, alpha_row: Int32Array, plain: bool, fresh: bool, tol: float, max_rounds: int, doc: FloatArray,
-    mix: FloatArray, scale: FloatArray, moved: FloatArray, fit: FloatArray,
+    mix: FloatArray, scale: FloatArray, moved: FloatArray, fit: FloatArray, sums: FloatArray, before: FloatArray,
 ) -> None:  # fmt: skip
     """Improve α̃ of each document, the topics held fixed; its prior is ``alphas[alpha_row[d]]``.
 
     ``doc[d]`` is where it starts and ends. With ``fresh`` it starts from equal topics instead, so that what the first,
     meaningless topics made of it does not stay for ever; where that ends below the bound at the old parameters it is
     taken back, so the bound never falls. Leaves t in ``mix[d]``, n/norm of each pair in ``scale``, the document's move
-    in ``moved[d]`` and Σ n log norm in ``fit[d]``.
+    in ``moved[d]`` and Σ n log norm in ``fit[d]``. ``sums`` and ``before`` are scratch, a number a topic.
     """
     n_topics = topics.shape[1]
-    sums = np.zeros(n_topics)
-    before = np.empty(n_topics)
+    sums[:] = 0.0
     for d in range(doc_start, doc_stop):
         start, stop = ptr[d], ptr[d + 1]
         row, t, alpha = doc[d], mix[d], alphas[alpha_row[d]]
-        before[:] = row
+        _copy(row, before)
         if start == stop:
-            row[:] = alpha
+            _copy(alpha, row)
             _set_mix(row, plain, t)
             fit[d], moved[d] = 0.0, 0.0
             continue
@@ -122,7 +128,7 @@ def fit_documents(
         _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
         fit[d] = _score(start, stop, word, count, topics, t, scale)
         if fresh and _value(fit[d], row, alpha, t) < goal:
-            row[:] = before
+            _copy(before, row)
             _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
             fit[d] = _score(start, stop, word, count, topics, t, scale)
         change = 0.0
@@ -146,7 +152,7 @@ def log_norms(
         fit[d] = total
 
 
-@kernel
+@bare_kernel
 def expected_word_counts(
     first: int, last: int, word_ptr: Int64Array, pair: Int64Array, pair_doc: Int32Array,
     topics: FloatArray, mix: FloatArray, scale: FloatArray, out: FloatArray,
@@ -165,7 +171,7 @@ def expected_word_counts(
             row[k] *= w[k]
 
 
-@kernel
+@bare_kernel
 def exp_mean_log_topics(first: int, last: int, word: FloatArray, base: FloatArray, out: FloatArray) -> None:
     """exp E[log φ_kv] of the words from ``first`` to ``last``; ``base[k]`` is Ψ(Σ_v β̃_kv)."""
     for v in range(first, last):

@@ -12,16 +12,17 @@ The loops over topics are kept short: with more than a few arrays LLVM gives up 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import bare_kernel, kernel, reducing_kernel
 from topicloom.kernels.rng import combine, fill_stream, uniform
+from topicloom.kernels.search import first_from
 from topicloom.kernels.special import exp, log
-from topicloom.kernels.sums import sum_of, sum_sizes
+from topicloom.kernels.sums import largest, sum_of, sum_sizes
 
 _TINY = 1e-30  # below it γ log γ is 0
 _LEAST, _MOST = 1e-250, 1e250  # outside these a sum of weights is not to be trusted
 
 
-@kernel
+@bare_kernel
 def weigh_mean(
     gamma: AnyArray, own: float, doc: FloatArray, word: FloatArray, topic: FloatArray, weight: FloatArray
 ) -> float:
@@ -32,7 +33,7 @@ def weigh_mean(
     return sum_of(weight)
 
 
-@kernel
+@bare_kernel
 def _set_power(
     gamma: AnyArray, own: float, doc: FloatArray, word: FloatArray, topic: FloatArray, doc_var: FloatArray,
     word_var: FloatArray, topic_var: FloatArray, power: FloatArray,
@@ -47,7 +48,7 @@ def _set_power(
         power[k] = 0.5 * ((topic_var[k] - v) * t * t - (doc_var[k] - v) * by_d * by_d - (word_var[k] - v) * by_w * by_w)
 
 
-@kernel
+@bare_kernel
 def _weigh_power(
     gamma: AnyArray, own: float, doc: FloatArray, word: FloatArray, topic: FloatArray, power: FloatArray, top: float,
     weight: FloatArray,
@@ -58,7 +59,7 @@ def _weigh_power(
     return sum_of(weight)
 
 
-@kernel
+@bare_kernel
 def weigh_gaussian(
     gamma: AnyArray, own: float, doc: FloatArray, word: FloatArray, topic: FloatArray, doc_var: FloatArray,
     word_var: FloatArray, topic_var: FloatArray, weight: FloatArray, power: FloatArray,
@@ -67,11 +68,11 @@ def weigh_gaussian(
     _set_power(gamma, own, doc, word, topic, doc_var, word_var, topic_var, power)
     total = _weigh_power(gamma, own, doc, word, topic, power, 0.0, weight)
     if not _LEAST < total < _MOST:  # very small priors and many topics: the largest exponent is taken out of all
-        total = _weigh_power(gamma, own, doc, word, topic, power, power.max(), weight)
+        total = _weigh_power(gamma, own, doc, word, topic, power, largest(power), weight)
     return total
 
 
-@kernel
+@bare_kernel
 def _set_gamma(gamma: AnyArray, weight: FloatArray, scale: float, n: float) -> float:
     """γ from its weights, in whose place n Δγ is left. Counts add up what is stored, not what was computed."""
     for k in range(weight.shape[0]):
@@ -81,7 +82,7 @@ def _set_gamma(gamma: AnyArray, weight: FloatArray, scale: float, n: float) -> f
     return sum_sizes(weight)
 
 
-@kernel
+@bare_kernel
 def _add_to_counts(change: FloatArray, doc: FloatArray, word: FloatArray, topic: FloatArray) -> None:
     for k in range(change.shape[0]):
         x = change[k]
@@ -90,7 +91,7 @@ def _add_to_counts(change: FloatArray, doc: FloatArray, word: FloatArray, topic:
         topic[k] += x
 
 
-@kernel
+@bare_kernel
 def _set_variance_change(gamma: AnyArray, n: float, change: FloatArray) -> None:
     """n Δ(γ(1 − γ)) in place of the old γ(1 − γ)."""
     for k in range(change.shape[0]):
@@ -98,31 +99,28 @@ def _set_variance_change(gamma: AnyArray, n: float, change: FloatArray) -> None:
         change[k] = n * (g * (1.0 - g) - change[k])
 
 
-@kernel
+@bare_kernel
 def _variance(gamma: AnyArray, out: FloatArray) -> None:
     for k in range(out.shape[0]):
         g = np.float64(gamma[k])
         out[k] = g * (1.0 - g)
 
 
-@kernel
+@bare_kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int, ptr: Int64Array, words: Int32Array,
     count: FloatArray, gamma: AnyArray, doc: FloatArray, word: FloatArray, topic: FloatArray, doc_var: FloatArray,
-    word_var: FloatArray, topic_var: FloatArray,
+    word_var: FloatArray, topic_var: FloatArray, weight: FloatArray, power: FloatArray,
 ) -> float:  # fmt: skip
     """Update every pair of the given documents and words once; returns Σ n Σ_k |Δγ_k|.
 
     Gaussian if the variances have rows, zero-order if not. The counts are live: each pair sees what the ones before it
-    left.
+    left. ``weight`` and ``power`` are scratch, a number a topic.
     """
-    n_topics = topic.shape[0]
     gaussian = doc_var.shape[0] > 0
-    weight, power = np.empty(n_topics), np.empty(n_topics)
     moved = 0.0
     for d in range(doc_start, doc_stop):
-        start = ptr[d] + np.searchsorted(words[ptr[d] : ptr[d + 1]], word_start)
-        for i in range(start, ptr[d + 1]):
+        for i in range(first_from(words, ptr[d], ptr[d + 1], word_start), ptr[d + 1]):
             v, n = words[i], count[i]
             if v >= word_stop:
                 break

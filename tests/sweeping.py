@@ -1,0 +1,29 @@
+"""Sweeps by a kernel's source as it stands or with changes, without the package's own loop around them."""
+
+from typing import Any
+
+import numpy as np
+
+from topicloom.corpus import Corpus
+from topicloom.inference.kernel import Prior
+from topicloom.inference.long_words import new_rows, part_of
+from topicloom.inference.state import SparseState
+from topicloom.kernels import long_words
+
+
+def plain_steps(names: dict[str, Any]) -> dict[str, Any]:
+    """The names that stand for steps, which are made to be compiled into kernels, as plain Python."""
+    return {n: f.py_func for n, f in names.items() if getattr(f, "targetoptions", {}).get("_nrt") is False}
+
+
+def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray, long: bool = False) -> None:
+    """One sweep by a kernel over all documents and words; by lists, with all words long or none."""
+    where = (0, corpus.n_docs, 0, corpus.n_words, corpus.words, corpus.doc_ptr)
+    scratch: tuple = ()
+    if isinstance(state, SparseState):
+        rows = new_rows(prior, np.flatnonzero(prior.boost_row < 0).astype(np.int32)[: None if long else 0])
+        long_words.fill_rows(rows.words, rows.rows, *state[1:4])
+        scratch = part_of(rows, (0, corpus.n_words), state, prior)
+    sweep_block(*where, *state, *prior, *scratch, rng, np.zeros(2, np.int64))
+    if scratch:
+        long_words.renew_lists(0, corpus.n_words, rows.words, rows.rows, *state[1:4])
