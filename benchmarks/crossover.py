@@ -24,7 +24,7 @@ from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel
-from topicloom.inference.long_words import choose
+from topicloom.inference.long_words import choose, mean_work
 from topicloom.inference.samplers import prefers_dense
 from topicloom.inference.state import SparseState, as_dense, rebuild_lists
 from topicloom.kernels.lists import gather
@@ -71,7 +71,7 @@ def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repe
         while done < look:
             done += 1
             state, _ = mover.sweep(corpus, state, prior, Key(SEED, 0, done), Schedule())
-        length = choose(corpus, rebuild_lists(corpus, state.z, n_topics), prior).work
+        length = mean_work(corpus, choose(corpus, rebuild_lists(corpus, state.z, n_topics), prior))
         seconds: dict[str, list[float]] = {"dense": [], "sparse": []}
         for _ in range(repeats):
             for sampler, taken in seconds.items():

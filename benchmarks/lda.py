@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -159,25 +160,42 @@ def run_programs(given: argparse.Namespace, corpus: Corpus, n_topics: int, sweep
 # -- threads ---------------------------------------------------------------------------------------------------------
 
 
+def sweep_on(tool: Tool) -> None:
+    for _ in range(TURN):
+        tool.sweep()
+
+
 def race_threads(
     corpus: Corpus, n_topics: int, names: Sequence[str], threads: Sequence[int], turns: int
 ) -> list[list[str]]:
-    """A row for each tool and number of threads, and one for a single shard; our topics must not depend on threads."""
+    """A row for each tool and number of threads, and one for a single shard; our topics must not depend on threads.
+
+    One more row has as many chains at once as there are threads, which share nothing: no division of one chain's work
+    can gain more than these do on the machine.
+    """
     rows, shards = [], max(threads)
     for name in names:
         warm_up(name, corpus, n_topics, shards)
         ways = [(1, 1), *((shards, n) for n in threads)] if name != TOMOTOPY else [(1, n) for n in threads]
         tools = [start(name, corpus, n_topics, *way) for way in ways]
-        work = [lambda tool=tool: [tool.sweep() for _ in range(TURN)] for tool in tools]
-        medians = [float(np.median(taken)) / TURN for taken in in_turn(work, turns)]
+        apart = [start(name, corpus, n_topics) for _ in range(shards)] if name != TOMOTOPY else []
+        with ThreadPoolExecutor(shards) as pool:
+            work = [lambda tool=tool: sweep_on(tool) for tool in tools]
+            if apart:
+                work.append(lambda pool=pool, apart=apart: list(pool.map(sweep_on, apart)))
+            medians = [float(np.median(taken)) / TURN for taken in in_turn(work, turns)]
         topics = [tool.topics() for tool in tools]
         same = all(np.array_equal(topics[-1], other) for other in topics[-len(threads) :])
         if not same and name != TOMOTOPY:
             raise AssertionError(f"{name}: the topics depend on the number of threads")
-        for (parts, n), median, found in zip(ways, medians, topics, strict=True):
+        for (parts, n), median, found in zip(ways, medians[: len(ways)], topics, strict=True):
             reached = likelihood(corpus, found, n_topics)
             cells = [f"{median:.4f}", f"{medians[0] / median:.2f}", f"{reached:.3f}"]
             rows.append([str(n_topics), name, "" if name == TOMOTOPY else str(parts), str(n), *cells])
+        if apart:
+            each = medians[-1] / shards
+            cells = [str(n_topics), f"{name}, {shards} chains at once", "1", str(shards), f"{each:.4f}"]
+            rows.append([*cells, f"{medians[0] / each:.2f}", ""])
     return rows
 
 

@@ -105,13 +105,6 @@ LONG = {  # with all words long
     "refused draws taken": [("uniform(stream) * bound * pull[new] < a[new] * inverse[new]", "True")],
     "the old topic taken twice": [("if new != old and uniform(stream)", "if uniform(stream)")],
     "pull never drawn from": [("+ bound * pulled", "")],
-    "pull not moved": [("pulls[r] += pull[new] - pull[old]", "pass")],
-    "totals that shrink forgotten": [("bound = max(bound, stale[old] * inverse_out)", "pass")],
-    "share of the topic that was left not renewed": [("share[place[old]] = doc[old] * inverse_out", "pass")],
-    "share of the topic that was joined not renewed": [("share[place[new]] = doc[new] * inverse[new]", "pass")],
-    "weights of a run of one word not mended": [("total_weight += _mend_own(rows, r, place[new], new, share, weight)",
-                                                 "pass")],
-    "row not left": [("rows[r, old] -= 2", "pass")],
 }  # fmt: skip
 SWEEPS = [("gibbs_dense", name, DENSE[name]) for name in DENSE]
 SWEEPS += [("gibbs_sparse", name, SPARSE[name]) for name in SPARSE]
@@ -197,6 +190,62 @@ def test_kept_weights_are_those_made_anew(change: tuple[str, str], right: bool) 
             sweep_once(sweep, corpus, state, prior, stream(3, t))
 
     if right:
+        run()
+    else:
+        with pytest.raises(AssertionError):
+            run()
+
+
+CHECKED_LONG = (  # what is kept for long words is what would be made anew
+    "            if not again:\n",
+    "            if r >= 0:\n"
+    "                for k in met[:n_met]:\n"
+    "                    np.testing.assert_allclose(share[place[k]], doc[k] * inverse[k], rtol=1e-12)\n"
+    "                counted = np.array([np.sum((words == v) & (z == k)) for k in range(n_topics)])\n"
+    "                np.testing.assert_array_equal(rows[r] >> 1, counted)\n"
+    "                np.testing.assert_allclose(pulls[r], counted @ pull, rtol=1e-9)\n"
+    "                assert bound >= np.max(stale * inverse) * (1 - 1e-12)\n"
+    "                listed = {int(e) & TOPIC for e in entries[start : start + list_size[v]]}\n"
+    "                assert listed == set(np.flatnonzero(rows[r] & 1)) and listed >= set(np.flatnonzero(counted))\n"
+    "            if not again:\n",
+)
+MENDED = (
+    "                total_weight += _mend_own(rows, r, place[new], new, share, weight)\n",
+    "                total_weight += _mend_own(rows, r, place[new], new, share, weight)\n"
+    "                fresh = (rows[r][met[:n_met]] >> 1) * share[:n_met]\n"
+    "                np.testing.assert_allclose(weight[:n_met], fresh, rtol=1e-9, atol=1e-15)\n"
+    "                np.testing.assert_allclose(total_weight, fresh.sum(), rtol=1e-9)\n",
+)
+KEPT = {
+    "the right one": ("", ""),
+    "pull not moved": ("pulls[r] += pull[new] - pull[old]", "pass"),
+    "totals that shrink forgotten": ("bound = max(bound, stale[old] * inverse_out)", "pass"),
+    "share of the topic that was left not renewed": ("share[place[old]] = doc[old] * inverse_out", "pass"),
+    "share of the topic that was joined not renewed": (
+        "                share[place[new]] = doc[new] * inverse[new]\n",
+        "                if doc[new] == 1:\n                    share[place[new]] = inverse[new]\n",
+    ),
+    "row not left": ("rows[r, old] -= 2", "pass"),
+    "weight of the topic that was left not mended": (
+        "total_weight += _mend_own(rows, r, place[old], old, share, weight)", "pass",
+    ),
+    "weight of a new topic not cleared": ("                        weight[n_met] = 0.0\n", " " * 24 + "pass\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_what_is_kept_for_long_words_is_what_would_be_made_anew(what: str) -> None:
+    sweep = mutate("kernels.gibbs_sparse", KEPT[what], CHECKED_LONG, MENDED).sweep_block
+    rng = np.random.default_rng(5)
+    corpus = oracle.tiny_corpus([rng.integers(0, 5, 30).tolist() for _ in range(8)], 5)
+    prior = oracle.make_prior(rng.uniform(0.1, 1, 12), rng.uniform(0.05, 0.5, 5), corpus.n_docs)
+    state = rebuild_lists(corpus, rng.integers(0, 12, corpus.n_tokens), 12)
+
+    def run() -> None:
+        for t in range(6):
+            sweep_once(sweep, corpus, state, prior, stream(3, t), long=True)
+
+    if what == "the right one":
         run()
     else:
         with pytest.raises(AssertionError):

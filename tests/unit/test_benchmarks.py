@@ -85,7 +85,7 @@ def test_who_is_late_goes_on_until_the_seconds_are_used_up(corpus: Corpus, monke
 
 
 def test_topics_that_depend_on_threads_are_noticed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(lda.race_threads(corpus, 3, ["dense"], [1, 2], 1)) == 3
+    assert len(lda.race_threads(corpus, 3, ["dense"], [1, 2], 1)) == 4
     real = lda.start
 
     def unlike(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1) -> _tools.Tool:

@@ -33,7 +33,7 @@ class LongWords(NamedTuple):
 
 class Choice(NamedTuple):
     words: Int32Array
-    work: float  # weights that a token is expected to take, on average
+    work: FloatArray  # [V] weights that a token of a word is expected to take
 
 
 def choose(corpus: Corpus, state: SparseState, prior: Prior) -> Choice:
@@ -44,7 +44,12 @@ def choose(corpus: Corpus, state: SparseState, prior: Prior) -> Choice:
     in_vain = 0.5 * pulled / (pulled + length)  # share of the list that is searched, as few draws come to that
     is_long = _may_be(corpus, prior) & ((1 - in_vain) * state.list_size > _LONGER * topics)
     work = np.where(is_long, topics + in_vain * state.list_size, state.list_size)
-    return Choice(np.flatnonzero(is_long).astype(np.int32), float(corpus.word_counts @ work / max(corpus.n_tokens, 1)))
+    return Choice(np.flatnonzero(is_long).astype(np.int32), work)
+
+
+def mean_work(corpus: Corpus, choice: Choice) -> float:
+    """Weights that a token is expected to take, on average over all."""
+    return float(corpus.word_counts @ choice.work / max(corpus.n_tokens, 1))
 
 
 def candidates(corpus: Corpus, prior: Prior) -> Int32Array:

@@ -1,8 +1,9 @@
 """Work on threads, with results that do not depend on how many there are."""
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar, cast
 
 import numpy as np
@@ -47,9 +48,38 @@ def run_in_place(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
 
     if n <= 1:
         return [function(task) for task in tasks]
-    with ThreadPoolExecutor(max_workers=n - 1) as pool:
-        others = [pool.submit(run, thread) for thread in range(1, n)]
-        return run(0) + [done for other in others for done in other.result()]
+    others = [helper.submit(run, thread) for thread, helper in enumerate(_helpers(n - 1), 1)]
+    try:
+        own = run(0)
+    finally:
+        wait(others)  # they write into arrays that are the caller's again when this returns
+    return own + [done for other in others for done in other.result()]
+
+
+class _Local(threading.local):
+    """Threads that stay between calls, a caller's own: to start one takes as long as thousands of draws."""
+
+    def __init__(self) -> None:
+        self.helpers: list[ThreadPoolExecutor] = []
+
+
+_local = _Local()
+
+
+def _helpers(n: int) -> list[ThreadPoolExecutor]:
+    while len(_local.helpers) < n:
+        _local.helpers.append(ThreadPoolExecutor(max_workers=1))
+    return _local.helpers[:n]
+
+
+def _forget_helpers() -> None:
+    """In a forked process there are none."""
+    global _local
+    _local = _Local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)
 
 
 _GUARD = 128  # bytes on either side of what one thread writes: processors load two lines of 64 at a time

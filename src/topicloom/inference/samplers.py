@@ -5,10 +5,10 @@ from typing import cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.long_words import LongWords, candidates, choose, new_rows, part_of
+from topicloom.inference.long_words import Choice, LongWords, candidates, choose, mean_work, new_rows, part_of
 from topicloom.inference.parallel import cut, private, run_in_place
 from topicloom.inference.state import (
     AnyState,
@@ -38,18 +38,20 @@ def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, pri
 
 
 def _sweep_blocks(
-    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule
-) -> tuple[AnyState, Info]:
+    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
+    loads: Int64Array | None = None,
+) -> tuple[AnyState, Info]:  # fmt: skip
     """One sweep, as n rounds of n blocks that touch disjoint documents and disjoint words.
 
     In round r shard s has its own documents and the words of part s + r. So all counts but the topic totals are
     owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
     one shard this is the plain sweep. A thread has the same words in every round: their counts are read at random
-    and stay in its cache, while documents are read in order.
+    and stay in its cache, while documents are read in order. ``loads`` says what the words' tokens cost, if not all the
+    same, so that the blocks of a round take about equally long.
     """
     n = schedule.n_shards
     docs = cut(corpus.doc_lengths, n)
-    words = cut(corpus.word_counts, n) if n > 1 else [(0, corpus.n_words)]
+    words = cut(corpus.word_counts if loads is None else loads, n) if n > 1 else [(0, corpus.n_words)]
     n = max(len(docs), len(words))
     work = np.zeros(2, np.int64)
     for r in range(n):
@@ -101,20 +103,23 @@ def _dense_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int
 # -- sparse ----------------------------------------------------------------------------------------------------------
 
 
+_STEADY = 45  # what a token costs beside its weights, in weights
+
+
 def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     return rebuild_lists(corpus, _first_topics(corpus, prior, key), prior.n_topics)
 
 
 def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    chosen = choose(corpus, cast(SparseState, state), prior).words
-    return _list_sweep(corpus, cast(SparseState, state), prior, key, schedule, chosen)
+    lists = cast(SparseState, state)
+    return _list_sweep(corpus, lists, prior, key, schedule, choose(corpus, lists, prior))
 
 
 def _list_sweep(
-    corpus: Corpus, state: SparseState, prior: Prior, key: Key, schedule: Schedule, chosen: Int32Array
+    corpus: Corpus, state: SparseState, prior: Prior, key: Key, schedule: Schedule, choice: Choice
 ) -> tuple[AnyState, Info]:
     """A sweep by words' lists, in which tokens of the chosen words are drawn by their documents' topics."""
-    long, parts = new_rows(prior, chosen), dict[Range, LongWords]()
+    long, parts = new_rows(prior, choice.words), dict[Range, LongWords]()
     of_lists = state.list_ptr, state.list_size, state.entries
     long_words.fill_rows(long.words, long.rows, *of_lists)
 
@@ -134,7 +139,8 @@ def _list_sweep(
         long_words.renew_lists(*words, long.words, long.rows, *of_lists)
         lists.sort_lists(*words, *of_lists)
 
-    _, info = _sweep_blocks(block, corpus, state, prior, key, schedule)
+    loads = (corpus.word_counts * (_STEADY + choice.work)).astype(np.int64)
+    _, info = _sweep_blocks(block, corpus, state, prior, key, schedule, loads)
     run_in_place(order, cut(corpus.word_counts, schedule.n_shards), schedule.n_jobs)
     return state, info
 
@@ -180,9 +186,9 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
     sparse = cast(SparseState, state)
-    chosen = choose(corpus, sparse, prior)
-    if not prefers_dense(prior.n_topics, chosen.work):
-        return _list_sweep(corpus, sparse, prior, key, schedule, chosen.words)
+    choice = choose(corpus, sparse, prior)
+    if not prefers_dense(prior.n_topics, mean_work(corpus, choice)):
+        return _list_sweep(corpus, sparse, prior, key, schedule, choice)
     dense, info = _dense_sweep(corpus, as_dense(sparse), prior, key, schedule)
     lists.gather(cast(State, dense).word_topic, sparse.list_ptr, sparse.list_size, sparse.entries)
     return sparse, info
