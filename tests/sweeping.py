@@ -1,5 +1,6 @@
 """Sweeps by a kernel's source as it stands or with changes, without the package's own loop around them."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,14 @@ import numpy as np
 from topicloom.corpus import Corpus
 from topicloom.inference.kernel import Prior
 from topicloom.inference.long_words import new_rows, part_of
-from topicloom.inference.state import SparseState
+from topicloom.inference.samplers import dense_scratch
+from topicloom.inference.state import SparseState, State
 from topicloom.kernels import long_words
+
+
+def undecorated(source: str, instead: str = "") -> str:
+    """A kernels' module's source without the lines that say how its functions are compiled."""
+    return re.sub(r"^@(kernel|reducing_kernel|bare_kernel|step)\n", instead, source, flags=re.MULTILINE)
 
 
 def plain_steps(names: dict[str, Any]) -> dict[str, Any]:
@@ -19,11 +26,11 @@ def plain_steps(names: dict[str, Any]) -> dict[str, Any]:
 def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray, long: bool = False) -> None:
     """One sweep by a kernel over all documents and words; by lists, with all words long or none."""
     where = (0, corpus.n_docs, 0, corpus.n_words, corpus.words, corpus.doc_ptr)
-    scratch: tuple = ()
+    scratch: tuple = dense_scratch(prior) if isinstance(state, State) else ()
     if isinstance(state, SparseState):
         rows = new_rows(prior, np.flatnonzero(prior.boost_row < 0).astype(np.int32)[: None if long else 0])
         long_words.fill_rows(rows.words, rows.rows, *state[1:4])
         scratch = part_of(rows, (0, corpus.n_words), state, prior)
     sweep_block(*where, *state, *prior, *scratch, rng, np.zeros(2, np.int64))
-    if scratch:
+    if isinstance(state, SparseState):
         long_words.renew_lists(0, corpus.n_words, rows.words, rows.rows, *state[1:4])

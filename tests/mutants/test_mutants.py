@@ -34,7 +34,10 @@ def mutate(module: str, *changes: tuple[str, str], compiled: bool = False) -> ty
         source = source.replace(old, new)
     decorator = "@numba.njit(error_model='numpy')\n" if compiled else ""
     source = (
-        source.replace("@kernel\n", decorator).replace("@reducing_kernel\n", decorator).replace("@step\n", decorator)
+        source.replace("@kernel\n", decorator)
+        .replace("@reducing_kernel\n", decorator)
+        .replace("@step\n", decorator)
+        .replace("@bare_kernel\n", decorator)
     )
     names: dict[str, object] = {"__name__": f"mutant of {module}", "numba": numba}
     exec(compile(source, f"<mutant of {module}>", "exec"), names)

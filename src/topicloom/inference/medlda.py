@@ -16,7 +16,7 @@ from topicloom.inference import samplers
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
 from topicloom.inference.parallel import cut, run_parallel
-from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks
+from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks, place_on_line
 from topicloom.inference.state import AnyState, MedState, as_dense, rebuild_counts
 from topicloom.kernels import augment, medlda, medlda_dense, medlda_soft, medlda_weights
 from topicloom.kernels._jit import as_input
@@ -28,6 +28,7 @@ COMPOSITIONS = ("mixture", "cycle", "doc", "word", "exp")
 _KINDS = {"doc": medlda.DOC, "word": medlda.WORD, "exp": medlda.EXP}
 _AUGMENT, _NOISE, _WEIGHTS = 7, 8, 9  # what the streams are for
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
+_ON_LINE = 100  # from so many topics on proposals take long to leave topics that were drawn at random
 _PARTS = 16  # of documents, for threads; changes no draw
 
 
@@ -77,7 +78,8 @@ def medlda_kernel(tasks: Tasks, options: Options = Options()) -> Kernel:  # noqa
     def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
         assert len(prior.boost) == 0, "seed words are not for supervised topics"
         task = np.array(tasks.groups[key.chain // options.n_chains], np.int64)
-        z = _first_topics(corpus, prior, key)
+        one_by_one = options.sampler != "dense" and prior.n_topics >= _ON_LINE
+        z = place_on_line(corpus, prior, key).z if one_by_one else _first_topics(corpus, prior, key)
         return restore(corpus, z, prior.n_topics, np.zeros((prior.n_topics, len(task))), task)
 
     def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:

@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.long_words import Choice, LongWords, candidates, choose, mean_work, new_rows, part_of
@@ -30,10 +30,17 @@ Range = tuple[int, int]
 Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
 
 
+def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array]:
+    """What the dense kernel writes into, apart from what other threads write."""
+    numbers = np.zeros(prior.n_topics)
+    return private(numbers), private(numbers), private(numbers.astype(np.int32))
+
+
 def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
     work = np.zeros(2, np.int64)
-    counted = cast(State, state)
-    gibbs_dense.sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *counted, *prior, rng, work)
+    gibbs_dense.sweep_block(
+        *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *dense_scratch(prior), rng, work
+    )  # fmt: skip
     return work
 
 
@@ -167,6 +174,17 @@ def prefers_dense(n_topics: int, work: float) -> bool:
     return work > 0.65 * n_topics
 
 
+def place_on_line(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
+    """First topics, each token's drawn given those before it."""
+    state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
+    long = new_rows(prior, candidates(corpus, prior))
+    place_tokens(corpus.words, corpus.doc_ptr, *state, *prior, *long, stream(key.seed, INIT, key.chain))
+    everything = 0, corpus.n_words
+    long_words.renew_lists(*everything, long.words, long.rows, *state[1:4])
+    lists.sort_lists(*everything, *state[1:4])
+    return state
+
+
 def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     """With many topics each token's is drawn given those before it, so that no sweep meets lists of all topics.
 
@@ -175,13 +193,7 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     """
     if prior.n_topics < _ON_LINE:
         return _sparse_init(corpus, prior, key)
-    state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
-    long = new_rows(prior, candidates(corpus, prior))
-    place_tokens(corpus.words, corpus.doc_ptr, *state, *prior, *long, stream(key.seed, INIT, key.chain))
-    everything = 0, corpus.n_words
-    long_words.renew_lists(*everything, long.words, long.rows, *state[1:4])
-    lists.sort_lists(*everything, *state[1:4])
-    return state
+    return place_on_line(corpus, prior, key)
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:

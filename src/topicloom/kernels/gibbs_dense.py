@@ -12,10 +12,14 @@ Document counts are built when a document is entered and never stored: 4 bytes a
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import bare_kernel, kernel
+from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import sum_of
+
+_AHEAD = 6  # tokens from now whose rows are asked for
+_LINE = 16  # counts in a cache line
 
 
 @kernel
@@ -47,23 +51,21 @@ def enter_document(
         coef[k] = (doc[k] + alpha[k]) / (topic[k] + beta_sum[k])
 
 
-@kernel
+@bare_kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, work: Int64Array,
+    boost_row: Int32Array, boost: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array,
+    stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
     Weights are made with all tokens counted, once for a run of tokens of one word: taking a token out, and a move,
-    change the weights of one and of two topics. ``work`` returns how many tokens changed and how many weights were
-    computed.
+    change the weights of one and of two topics. ``weight``, ``coef`` and ``doc`` are scratch, a number a topic;
+    ``work`` returns how many tokens changed and how many weights were computed.
     """
-    n_topics = topic.shape[0]
-    weight = np.empty(n_topics, np.float64)
-    coef = np.empty(n_topics, np.float64)
-    doc = np.empty(n_topics, np.int32)
+    n_topics, n_tokens = topic.shape[0], words.shape[0]
     changed, weighed = 0, 0
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
@@ -74,6 +76,9 @@ def sweep_block(
             v = words[i]
             if v < word_start or v >= word_stop:
                 continue
+            if i + _AHEAD < n_tokens:
+                prefetch(word_topic, np.int64(words[i + _AHEAD]) * n_topics)
+                prefetch(word_topic, np.int64(words[i + _AHEAD]) * n_topics + _LINE)
             row = word_topic[v]
             seeded = boost_row[v] >= 0
             if v != weighed_word:
