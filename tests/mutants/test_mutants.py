@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import oracle
-from sweeping import plain_steps, sweep_once
+from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
 from topicloom.inference.hyper import RATE
 from topicloom.inference.kernel import Prior
@@ -33,12 +33,7 @@ def mutate(module: str, *changes: tuple[str, str], compiled: bool = False) -> ty
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
     decorator = "@numba.njit(error_model='numpy')\n" if compiled else ""
-    source = (
-        source.replace("@kernel\n", decorator)
-        .replace("@reducing_kernel\n", decorator)
-        .replace("@step\n", decorator)
-        .replace("@bare_kernel\n", decorator)
-    )
+    source = undecorated(source, decorator)
     names: dict[str, object] = {"__name__": f"mutant of {module}", "numba": numba}
     exec(compile(source, f"<mutant of {module}>", "exec"), names)
     if not compiled:

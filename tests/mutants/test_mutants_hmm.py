@@ -14,6 +14,7 @@ import pytest
 
 import hmm_oracle
 import oracle
+from sweeping import undecorated
 from topicloom.inference import hmm
 from topicloom.inference.kernel import Key
 from topicloom.kernels.rng import stream
@@ -29,7 +30,7 @@ def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
     for old, new in changes:
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
-    source = source.replace("@kernel\n", "")
+    source = undecorated(source)
     names: dict[str, object] = {"__name__": f"mutant of {module}"}
     exec(compile(source, f"<mutant of {module}>", "exec"), names)
     return types.SimpleNamespace(**names)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import oracle
+from sweeping import undecorated
 from topicloom.inference import mh
 from topicloom.inference.kernel import Key, Schedule
 from topicloom.inference.state import rebuild_counts
@@ -29,7 +30,7 @@ def mutate(*changes: tuple[str, str]) -> types.SimpleNamespace:
         assert old in source, f"the mutant's text is gone: {old!r}"
         source = source.replace(old, new)
     names: dict[str, object] = {"__name__": "mutant of gibbs_mh"}
-    exec(compile(source.replace("@kernel\n", ""), "<mutant of gibbs_mh>", "exec"), names)
+    exec(compile(undecorated(source), "<mutant of gibbs_mh>", "exec"), names)
     return types.SimpleNamespace(**names)
 
 

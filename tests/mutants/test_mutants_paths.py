@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oracle
-from sweeping import plain_steps, sweep_once
+from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
 from topicloom.inference import partial
 from topicloom.inference.kernel import Key, Prior, Schedule
@@ -29,7 +29,7 @@ def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
     names: dict[str, object] = {"__name__": f"mutant of {module}"}
-    plain = source.replace("@kernel\n", "").replace("@step\n", "")
+    plain = undecorated(source)
     exec(compile(plain, f"<mutant of {module}>", "exec"), names)
     names.update(plain_steps(names))
     names["combine"] = lambda key, part: np.uint64(combine(key, part))  # called from Python it gives a plain int

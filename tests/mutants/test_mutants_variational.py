@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import variational_oracle as slow
+from sweeping import undecorated
 from topicloom.inference import variational as v
 
 ACCEPT, REJECT = 3e-7, 1e-4
@@ -21,7 +22,7 @@ def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
     for old, new in changes:
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
-    source = source.replace("@kernel\n", "").replace("@reducing_kernel\n", "")
+    source = undecorated(source)
     names: dict[str, object] = {"__name__": f"mutant of {module}", "numba": numba}
     exec(compile(source, f"<mutant of {module}>", "exec"), names)
     return types.SimpleNamespace(**names)
