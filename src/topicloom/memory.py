@@ -9,6 +9,7 @@ import numpy as np
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped
 from topicloom.errors import InputError
+from topicloom.inference.long_words import may_have_row
 from topicloom.inference.state import topic_dtype
 
 
@@ -27,6 +28,7 @@ class _Task(NamedTuple):
     n_tokens: int
     n_topics: int
     entries: int  # of words' lists of topics, Σ_v min(n_v, K)
+    rows: int  # words that may have a row of counts while a sweep lasts
     n_mh: int
 
     @property
@@ -102,10 +104,12 @@ def estimate(
     d, v, n = corpus.n_docs, corpus.n_words, corpus.n_tokens * n_paths
     if isinstance(corpus, Corpus):
         entries = int(np.minimum(corpus.word_counts * n_paths, n_topics).sum())
+        rows = int(np.sum(may_have_row(corpus.word_counts * n_paths, n_topics)))
         names = sum(map(len, corpus.vocabulary)) + 60 * v
     else:
         entries, names = min(n, v * n_topics), 70 * v
-    task = _Task(v, n, n_topics, entries, n_mh)
+        rows = min(v, 4 * n // n_topics)
+    task = _Task(v, n, n_topics, entries, rows, n_mh)
     room = _ROOM.get(sampler, _dense)(task)
     cells = 8 * v * n_topics
     return MemoryPlan(
@@ -130,11 +134,13 @@ def _dense(task: _Task) -> _Room:
 
 
 def _lists(task: _Task) -> _Room:
-    return _Room(8 * (task.entries + task.n_topics + 1) + 12 * task.n_words)
+    """Lists, and at the most so many rows of counts, of the words whose lists are long."""
+    counts = 8 * (task.entries + task.n_topics + 1) + 12 * task.n_words
+    return _Room(counts, sweep=4 * task.rows * task.n_topics)
 
 
 def _auto(task: _Task) -> _Room:
-    """Lists, and beside them a dense matrix in those sweeps that are quicker with one."""
+    """Lists, and beside them rows, or a dense matrix in those sweeps that are quicker with one."""
     return _Room(_lists(task).counts, sweep=4 * task.n_words * task.n_topics)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray, Int32Array
+from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import Prior
 from topicloom.inference.state import SparseState
@@ -57,12 +57,13 @@ def candidates(corpus: Corpus, prior: Prior) -> Int32Array:
     return np.flatnonzero(_may_be(corpus, prior)).astype(np.int32)
 
 
-def _may_be(corpus: Corpus, prior: Prior) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    n = corpus.word_counts
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
-        (_ROOM * n >= prior.n_topics) & (n < _MOST) & (prior.boost_row < 0)
-    )
-    return found
+def _may_be(corpus: Corpus, prior: Prior) -> BoolArray:
+    return may_have_row(corpus.word_counts, prior.n_topics) & (prior.boost_row < 0)
+
+
+def may_have_row(counts: Int64Array, n_topics: int) -> BoolArray:
+    """By a word's number of tokens."""
+    return np.asarray((_ROOM * counts >= n_topics) & (counts < _MOST))
 
 
 def new_rows(prior: Prior, words: Int32Array) -> LongWords:
