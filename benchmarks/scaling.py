@@ -64,7 +64,8 @@ def run(given: argparse.Namespace) -> tuple[list[Cell], list[str]]:
     for n_tokens in sorted(given.tokens):
         corpus = zipf(n_tokens, given.words, 100, doc_length=DOC_LENGTH, seed=1).corpus
         for sampler in given.samplers:
-            warm_up(sampler, corpus, 2, given.threads)
+            for name in ("dense", "sparse", sampler):  # auto goes from the first to the second
+                warm_up(name, corpus, 500 if name == sampler else 2, given.threads)
             for n_topics in sorted(given.topics):
                 smaller = [c for c in cells if (c.sampler, c.n_topics) == (sampler, n_topics)]
                 expected = smaller[-1].first * n_tokens / smaller[-1].n_tokens * rounds if smaller else 0.0
