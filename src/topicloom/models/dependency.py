@@ -10,6 +10,7 @@ from topicloom.estimates import with_prior
 from topicloom.inference import variational
 from topicloom.inference.chain import Plan
 from topicloom.inference.parallel import resolve_jobs
+from topicloom.kernels.product import product
 from topicloom.models import _inputs
 from topicloom.models.labeled import PriorLDA
 from topicloom.models.lda import LDA
@@ -83,8 +84,7 @@ class DependencyLDA(PriorLDA):
             as_words, "cvb0", self._label_by_word, self._label_alpha, tol=_TOL, max_rounds=_ROUNDS,
             n_jobs=resolve_jobs(self.n_jobs),
         )  # fmt: skip
-        # Row by row: a product of matrices has its sums in an order that depends on how many rows there are.
-        expected = np.stack([row @ self.label_topics_ for row in with_prior(found, self._label_alpha)])
+        expected = product(with_prior(found, self._label_alpha), self.label_topics_)
         seen = self.label_counts_ > 0
         smooth = np.where(seen, self.smoothing / np.count_nonzero(seen), 0.0)
         return np.asarray(self.frequency_weight * np.where(seen, expected, 0.0) + smooth)

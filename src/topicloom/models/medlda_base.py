@@ -20,6 +20,7 @@ from topicloom.inference.foldin import fold_in
 from topicloom.inference.kernel import Kernel, Prior, Schedule, make_prior
 from topicloom.inference.medlda import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_kernel
 from topicloom.inference.parallel import resolve_jobs
+from topicloom.kernels.product import product
 from topicloom.kernels.rng import path_key
 from topicloom.models import _inputs, _targets
 from topicloom.models._targets import Targets
@@ -286,7 +287,7 @@ class SupervisedTopics(StoredModel):
             for index in range(group * self.n_chains, (group + 1) * self.n_chains):
                 counts = self._fold_chain(corpus, index)
                 share = np.where(lengths > 0, counts / np.maximum(lengths, 1), self.alpha_ / self.alpha_.sum())
-                out[:, tasks] += share @ self._etas[index] / self.n_chains
+                out[:, tasks] += product(share, self._etas[index]) / self.n_chains
         return out
 
     # -- files ---------------------------------------------------------------------------------------------------
