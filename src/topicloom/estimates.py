@@ -15,6 +15,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
+from topicloom.inference.samplers import dense_scratch
 from topicloom.inference.state import (
     AnyState,
     LabeledState,
@@ -91,7 +92,9 @@ def topic_counts(
             of_task = (state.eta, state.target, state.weight, state.loss, state.epsilon)
             medlda_soft.add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *of_task, *prior[:4], *out)
         else:
-            add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *prior, *out)
+            longest = np.empty(int(corpus.doc_lengths[part[0] : part[1]].max(initial=0)), np.int64)
+            scratch = *dense_scratch(prior), longest
+            add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *prior, *out, *scratch)
 
     n_jobs = resolve_jobs(n_jobs)
     if n_jobs == 1:

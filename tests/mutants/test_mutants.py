@@ -19,6 +19,7 @@ from topicloom.corpus import Corpus
 from topicloom.inference.hyper import RATE
 from topicloom.inference.kernel import Prior
 from topicloom.inference.long_words import new_rows
+from topicloom.inference.samplers import dense_scratch, place_first
 from topicloom.inference.state import rebuild_counts, rebuild_lists
 from topicloom.kernels.rng import path_key, stream
 
@@ -71,13 +72,15 @@ DENSE = {
 SMALL_BLOCKS = ("_BLOCK = 6", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
-    "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
-    "stale topic totals": [("topic[old] - 1 + beta_sum[old]", "topic[old] + beta_sum[old]")],
+    "token not removed from the document's counts": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
+    "stale topic totals": [("kept[old, TOTAL] - 1.0 + kept", "kept[old, TOTAL] + kept")],
+    "totals never updated": [
+        ("            kept[old, TOTAL] -= 1.0\n", ""), ("            kept[new, TOTAL] += 1.0\n", ""),
+    ],
     "mass of the smoothing part with the token in it": [("total_coef - coef[old] + coef_out", "total_coef")],
     "mass of the smoothing part not updated on leaving": [("total_coef += coef_out - coef[old]", "pass")],
     "mass of the smoothing part not updated on joining": [
-        ("            c = (doc[new] + a[new]) * inverse[new]\n            total_coef += c - coef[new]\n",
-         "            c = (doc[new] + a[new]) * inverse[new]\n"),
+        ("* inverse\n            total_coef += c - coef[new]\n", "* inverse\n"),
     ],
     "block sums not updated on leaving": [
         SMALL_BLOCKS, ("            blocks[old >> _BLOCK] += coef_out - coef[old]\n", ""),
@@ -91,16 +94,15 @@ SPARSE = {
     ],
     "smoothing part never drawn from": [("    if u < total:\n        j", "    if size > 0:\n        j")],
     "weights of the last token kept after it moved": [("weight[j] = (entries[start + j] >> SHIFT) * coef[k]", "pass")],
-    "document left as it was": [("        doc[k] = 0\n        c = a[k] * inverse[k]\n",
-                                 "        doc[k] = 0\n        c = coef[k]\n")],
-    "topic that was joined not left": [("            n_met += met_in[new] != d\n", "")],
+    "document left as it was": [("        c = kept[k, ALPHA] * kept[k, INVERSE]\n", "        c = coef[k]\n")],
+    "topic that was joined not left": [("                n_met += 1\n", "")],
     "seed words forgotten": [("r == SEEDED,", "False,")],
-    "prior of the first document for all": [("a = alpha[row]", "a = alpha[0]")],
+    "prior of the first document for all": [("keep_alpha(alpha[row], ", "keep_alpha(alpha[0], ")],
 }  # fmt: skip
 LONG = {  # with all words long
     "token in its own row": [("((rows[r, old] >> 1) - 1) * coef_out", "(rows[r, old] >> 1) * coef_out")],
     "token in the weights of its document": [("total = total_own - weight[own]", "total = total_own")],
-    "refused draws taken": [("uniform(stream) * bound * pull[new] < a[new] * inverse[new]", "True")],
+    "refused draws taken": [("uniform(stream) * bound * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]", "True")],
     "the old topic taken twice": [("if new != old and uniform(stream)", "if uniform(stream)")],
     "pull never drawn from": [("+ bound * pulled", "")],
 }  # fmt: skip
@@ -198,18 +200,19 @@ CHECKED_LONG = (  # what is kept for long words is what would be made anew
     "            if not again:\n",
     "            if r >= 0:\n"
     "                for k in met[:n_met]:\n"
-    "                    np.testing.assert_allclose(share[place[k]], doc[k] * inverse[k], rtol=1e-12)\n"
-    "                counted = np.array([np.sum((words == v) & (z == k)) for k in range(n_topics)])\n"
+    "                    kept_share = kept[k, DOC] * kept[k, INVERSE]\n"
+    "                    np.testing.assert_allclose(share[int(kept[k, PLACE])], kept_share, rtol=1e-12)\n"
+    "                counted = np.array([np.sum((words == v) & (z == k)) for k in range(len(coef))])\n"
     "                np.testing.assert_array_equal(rows[r] >> 1, counted)\n"
     "                np.testing.assert_allclose(pulls[r], counted @ pull, rtol=1e-9)\n"
-    "                assert bound >= np.max(stale * inverse) * (1 - 1e-12)\n"
+    "                assert bound >= np.max(stale * kept[:, INVERSE]) * (1 - 1e-12)\n"
     "                listed = {int(e) & TOPIC for e in entries[start : start + list_size[v]]}\n"
     "                assert listed == set(np.flatnonzero(rows[r] & 1)) and listed >= set(np.flatnonzero(counted))\n"
     "            if not again:\n",
 )
 MENDED = (
-    "                total_weight += _mend_own(rows, r, place[new], new, share, weight)\n",
-    "                total_weight += _mend_own(rows, r, place[new], new, share, weight)\n"
+    "                total_weight += _mend_own(rows, r, joined, new, share, weight)\n",
+    "                total_weight += _mend_own(rows, r, joined, new, share, weight)\n"
     "                fresh = (rows[r][met[:n_met]] >> 1) * share[:n_met]\n"
     "                np.testing.assert_allclose(weight[:n_met], fresh, rtol=1e-9, atol=1e-15)\n"
     "                np.testing.assert_allclose(total_weight, fresh.sum(), rtol=1e-9)\n",
@@ -217,17 +220,17 @@ MENDED = (
 KEPT = {
     "the right one": ("", ""),
     "pull not moved": ("pulls[r] += pull[new] - pull[old]", "pass"),
-    "totals that shrink forgotten": ("bound = max(bound, stale[old] * inverse_out)", "pass"),
-    "share of the topic that was left not renewed": ("share[place[old]] = doc[old] * inverse_out", "pass"),
+    "totals that shrink forgotten": ("bound = stale[old] * inverse_out", "pass"),
+    "share of the topic that was left not renewed": ("share[place] = kept[old, DOC] * inverse_out", "pass"),
     "share of the topic that was joined not renewed": (
-        "                share[place[new]] = doc[new] * inverse[new]\n",
-        "                if doc[new] == 1:\n                    share[place[new]] = inverse[new]\n",
+        "            share[joined] = kept[new, DOC] * inverse\n",
+        "            if kept[new, DOC] == 1:\n                share[joined] = inverse\n",
     ),
     "row not left": ("rows[r, old] -= 2", "pass"),
     "weight of the topic that was left not mended": (
-        "total_weight += _mend_own(rows, r, place[old], old, share, weight)", "pass",
+        "total_weight += _mend_own(rows, r, place, old, share, weight)", "pass",
     ),
-    "weight of a new topic not cleared": ("                        weight[n_met] = 0.0\n", " " * 24 + "pass\n"),
+    "weight of a new topic not cleared": ("                    weight[n_met] = 0.0\n", " " * 20 + "pass\n"),
 }  # fmt: skip
 
 
@@ -269,7 +272,8 @@ def soft_error(add_soft_counts) -> float:
     state = rebuild_counts(corpus, z, 3)
     doc, word = np.zeros((corpus.n_docs, 3)), np.zeros((corpus.n_words, 3))
     ranges = (0, corpus.n_docs, 0, corpus.n_words)
-    add_soft_counts(*ranges, corpus.words, corpus.doc_ptr, *state, *case.prior, doc, word)
+    scratch = *dense_scratch(case.prior), np.empty(corpus.n_tokens, np.int64)
+    add_soft_counts(*ranges, corpus.words, corpus.doc_ptr, *state, *case.prior, doc, word, *scratch)
     expected_doc, expected_word = np.zeros_like(doc), np.zeros_like(word)
     for token in range(corpus.n_tokens):
         p = oracle.conditional(corpus, z, case.prior, token)
@@ -363,14 +367,14 @@ def test_the_printed_step_for_beta_is_rejected() -> None:
 
 START = {
     "the right one": [],
-    "totals not counted": [("topic[new] += 1", "pass")],
-    "documents not left": [("_leave(met[:n_met], a, inverse, doc, coef, blocks)", "pass")],
+    "totals not counted": [("kept[new, TOTAL] += 1.0", "pass")],
+    "documents not left": [("leave(kept, coef, blocks, met, n_met)", "pass")],
     "mass of the smoothing part not updated": [("total_coef += c - coef[new]", "pass")],
     "seed words forgotten": [("r == SEEDED,", "False,")],
-    "prior of the first document for all": [("a = alpha[row]", "a = alpha[0]")],
-    "refused draws taken": [("if uniform(stream) * pull[new] < a[new] * inverse[new]:", "if True:")],
+    "prior of the first document for all": [("keep_alpha(alpha[row], ", "keep_alpha(alpha[0], ")],
+    "refused draws taken": [("if uniform(stream) * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]:", "if True:")],
     "pull not added": [("pulls[r] += pull[new]", "pass")],
-    "share of the document not renewed": [("share[place[new]] = doc[new] * inverse[new]", "pass")],
+    "share of the document not renewed": [("share[int(kept[new, PLACE])] = kept[new, DOC] * inverse", "pass")],
 }
 
 
@@ -383,7 +387,7 @@ def test_start(what: str) -> None:
         state = rebuild_lists(case.corpus, np.zeros(case.corpus.n_tokens, int), case.n_topics)
         rows = new_rows(case.prior, np.flatnonzero(case.prior.boost_row < 0).astype(np.int32)[::2])
         for replicate in range(6000):
-            place(case.corpus.words, case.corpus.doc_ptr, *state, *case.prior, *rows, stream(33, replicate))
+            place_first(case.corpus, state, case.prior, rows, stream(33, replicate), place)
             observed[oracle.state_number(state.z, case.n_topics)] += 1
         exact = oracle.start_probabilities(case, list(range(case.corpus.n_tokens)))[1]
         p = min(p, oracle.chi_square(observed, exact))

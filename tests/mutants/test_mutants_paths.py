@@ -86,7 +86,7 @@ def worst(
 WRONG = {
     "own path's counts not removed": {
         "gibbs_dense": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
-        "gibbs_sparse": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
+        "gibbs_sparse": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
     },
     "token not removed from the shared counts": {
         "gibbs_dense": [("row[old] - 1 + b", "row[old] + b")],

@@ -35,7 +35,7 @@ def document_histogram(corpus: Corpus, z: AnyArray, n_topics: int) -> Histogram:
     for first, last in document_blocks(corpus.doc_ptr):  # 8 bytes a token, but never for all of them
         ptr = corpus.doc_ptr[first : last + 1]
         pairs = np.empty(ptr[-1] - ptr[0], np.int64)
-        found = document_pairs(ptr, z, n_topics, pairs)
+        found = document_pairs(ptr, z, np.zeros(n_topics, np.int64), pairs)
         values, counts = np.unique(pairs[:found], return_counts=True)
         distinct, where = np.unique(np.concatenate((distinct, values)), return_inverse=True)
         times = np.bincount(where, np.concatenate((times, counts)), minlength=len(distinct)).astype(np.int64)

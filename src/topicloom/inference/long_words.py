@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import Prior
+from topicloom.inference.parallel import private
 from topicloom.inference.state import SparseState
-from topicloom.kernels import counts, long_words
+from topicloom.kernels import counts, gibbs_sparse, long_words
 
 _LOOKED_AT = 256  # documents by which their number of topics is judged
 _LONGER = 1.5  # a list must be so many times as long as what would be looked at in its place
@@ -31,15 +32,39 @@ class LongWords(NamedTuple):
     pull: FloatArray  # [K] ``largest`` over ``stale``
 
 
+class Topics(NamedTuple):
+    """What kernels that work by lists keep of the topics and write into, in the order in which they take it."""
+
+    kept: FloatArray  # [K, LINE]
+    coef: FloatArray  # [K] (n_dk + α_k) / (n_k + Σβ) of the current document
+    blocks: FloatArray  # sums of ``coef``
+    met: AnyArray  # [K + 1] the topics that the document has or had, each once
+    share: FloatArray  # [K + 1] n_dk / (n_k + Σβ) of these
+    weight: FloatArray  # [K + 1] of the entries of a list, or of the topics in ``met``
+
+
 class Choice(NamedTuple):
     words: Int32Array
     work: FloatArray  # [V] weights that a token of a word is expected to take
 
 
+def keep(totals: Int64Array, prior: Prior) -> Topics:
+    """For one thread, apart from what others write."""
+    numbers, one_more = np.zeros(prior.n_topics), np.zeros(prior.n_topics + 1)
+    kept = np.zeros((prior.n_topics, long_words.LINE))
+    kept[:, long_words.TOTAL] = totals
+    kept[:, long_words.BETA_SUM] = prior.beta_sum
+    kept[:, long_words.INVERSE] = 1.0 / (totals + prior.beta_sum)
+    kept[:, long_words.PLACE] = long_words.NOWHERE
+    blocks = np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
+    met = private(one_more.astype(np.uint32))
+    return Topics(private(kept), private(numbers), private(blocks), met, private(one_more), private(one_more))
+
+
 def choose(corpus: Corpus, state: SparseState, prior: Prior) -> Choice:
     """The words whose lists are longer than what a draw by the document looks at, judged by the state alone."""
     looked_at = np.unique(np.linspace(0, corpus.n_docs - 1, _LOOKED_AT).astype(np.int64))
-    topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, prior.n_topics)
+    topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
     pulled = prior.alpha.max(axis=0).sum()
     in_vain = 0.5 * pulled / (pulled + length)  # share of the list that is searched, as few draws come to that
     is_long = _may_be(corpus, prior) & ((1 - in_vain) * state.list_size > _LONGER * topics)
@@ -75,12 +100,16 @@ def new_rows(prior: Prior, words: Int32Array) -> LongWords:
     return LongWords(row_of, words, rows, prior.alpha.max(axis=0), np.zeros(len(words)), np.zeros(K), np.zeros(K))
 
 
-def part_of(long: LongWords, words: tuple[int, int], state: SparseState, prior: Prior) -> LongWords:
-    """The scratch for one range of words, whose pulls are summed up for the state's totals."""
-    own = long._replace(stale=np.zeros(prior.n_topics), pull=np.zeros(prior.n_topics))
+def part_of(long: LongWords, words: tuple[int, int], state: SparseState, topics: Topics) -> LongWords:
+    """The scratch for one range of words, whose pulls are summed up for the totals of the topics."""
+    own = long._replace(stale=np.zeros_like(long.stale), pull=np.zeros_like(long.pull))
     if len(long.words):
-        long_words.sum_pulls(
-            *words, own.words, own.rows, state.list_ptr, state.list_size, state.entries, state.topic, prior.beta_sum,
-            *own[3:],
-        )  # fmt: skip
+        long_words.sum_pulls(*words, own.words, own.rows, *state[1:4], topics.kept, *own[3:])
     return own
+
+
+def limits(part: LongWords, words: tuple[int, int], state: SparseState, topics: Topics) -> tuple[float, int]:
+    """By how much any topic's total has shrunk since the pulls were summed up, and what it costs to do so anew."""
+    bound = max(1.0, float(np.max(part.stale * topics.kept[:, long_words.INVERSE])))
+    own = part.words[(part.words >= words[0]) & (part.words < words[1])]
+    return bound, len(part.stale) + int(state.list_size[own].sum())

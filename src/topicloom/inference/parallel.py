@@ -86,9 +86,13 @@ _GUARD = 128  # bytes on either side of what one thread writes: processors load 
 
 
 def private(like: A) -> A:
-    """A copy that shares no cache line with other memory: threads that write into one line wait for each other."""
-    room = np.empty(like.nbytes + 2 * _GUARD, np.uint8)
-    own = room[_GUARD : _GUARD + like.nbytes].view(like.dtype).reshape(like.shape)
+    """A copy that shares no cache line with other memory: threads that write into one line wait for each other.
+
+    It starts where a line starts.
+    """
+    room = np.empty(like.nbytes + 3 * _GUARD, np.uint8)
+    start = 2 * _GUARD - room.ctypes.data % _GUARD
+    own = room[start : start + like.nbytes].view(like.dtype).reshape(like.shape)
     own[...] = like
     return cast(A, own)
 

@@ -8,7 +8,18 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.long_words import Choice, LongWords, candidates, choose, mean_work, new_rows, part_of
+from topicloom.inference.long_words import (
+    Choice,
+    LongWords,
+    Topics,
+    candidates,
+    choose,
+    keep,
+    limits,
+    mean_work,
+    new_rows,
+    part_of,
+)
 from topicloom.inference.parallel import cut, private, run_in_place
 from topicloom.inference.state import (
     AnyState,
@@ -84,7 +95,7 @@ def _first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
     z = new_assignments(corpus, prior.n_topics)
     counts.draw_from_prior(
         corpus.words, corpus.doc_ptr, np.cumsum(prior.alpha, axis=1), prior.alpha_row, prior.beta, prior.beta_sum,
-        prior.boost_row, prior.boost, stream(key.seed, INIT, key.chain), z,
+        prior.boost_row, prior.boost, np.empty(prior.n_topics), stream(key.seed, INIT, key.chain), z,
     )  # fmt: skip
     return z
 
@@ -122,28 +133,43 @@ def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, sched
     return _list_sweep(corpus, lists, prior, key, schedule, choose(corpus, lists, prior))
 
 
+def sweep_lists(
+    corpus: Corpus, docs: Range, words: Range, state: SparseState, prior: Prior, long: LongWords, topics: Topics,
+    rng: AnyArray, kernel: Callable[..., None] = gibbs_sparse.sweep_block,
+) -> Int64Array:  # fmt: skip
+    """One block of a sweep by lists."""
+    work = np.zeros(2, np.int64)
+    of_prior = prior.alpha, prior.alpha_row, prior.beta, prior.boost_row, prior.boost
+    kernel(
+        *docs, *words, corpus.words, corpus.doc_ptr, *state[:4], *of_prior, *long, *topics,
+        *limits(long, words, state, topics), rng, work,
+    )  # fmt: skip
+    state.topic[:] = topics.kept[:, long_words.TOTAL]
+    return work
+
+
 def _list_sweep(
     corpus: Corpus, state: SparseState, prior: Prior, key: Key, schedule: Schedule, choice: Choice
 ) -> tuple[AnyState, Info]:
     """A sweep by words' lists, in which tokens of the chosen words are drawn by their documents' topics."""
     long, parts = new_rows(prior, choice.words), dict[Range, LongWords]()
     of_lists = state.list_ptr, state.list_size, state.entries
-    long_words.fill_rows(long.words, long.rows, *of_lists)
+    if len(long.words):
+        long_words.fill_rows(long.words, long.rows, *of_lists)
 
     def block(
         corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray
     ) -> Int64Array:  # fmt: skip
-        listed, work = cast(SparseState, own), np.zeros(2, np.int64)
+        listed = cast(SparseState, own)
+        topics = keep(listed.topic, prior)
         if words not in parts:  # in the first round; later ones go on with what the part of the words has
-            parts[words] = part_of(long, words, listed, prior)
-        gibbs_sparse.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *listed, *prior, *parts[words], rng, work
-        )  # fmt: skip
-        return work
+            parts[words] = part_of(long, words, listed, topics)
+        return sweep_lists(corpus, docs, words, listed, prior, parts[words], topics, rng)
 
     def order(words: Range) -> None:
         """By counts alone, so that a state rebuilt from z goes on as this one does."""
-        long_words.renew_lists(*words, long.words, long.rows, *of_lists)
+        if len(long.words):
+            long_words.renew_lists(*words, long.words, long.rows, *of_lists)
         lists.sort_lists(*words, *of_lists)
 
     loads = (corpus.word_counts * (_STEADY + choice.work)).astype(np.int64)
@@ -174,11 +200,22 @@ def prefers_dense(n_topics: int, work: float) -> bool:
     return work > 0.65 * n_topics
 
 
+def place_first(
+    corpus: Corpus, state: SparseState, prior: Prior, long: LongWords, rng: AnyArray,
+    kernel: Callable[..., None] = place_tokens,
+) -> None:  # fmt: skip
+    """Fill z, lists, rows and totals."""
+    topics = keep(np.zeros(prior.n_topics, np.int64), prior)
+    of_prior = prior.alpha, prior.alpha_row, prior.beta, prior.boost_row, prior.boost
+    kernel(corpus.words, corpus.doc_ptr, *state[:4], *of_prior, *long, *topics, rng)
+    state.topic[:] = topics.kept[:, long_words.TOTAL]
+
+
 def place_on_line(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
     """First topics, each token's drawn given those before it."""
     state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
     long = new_rows(prior, candidates(corpus, prior))
-    place_tokens(corpus.words, corpus.doc_ptr, *state, *prior, *long, stream(key.seed, INIT, key.chain))
+    place_first(corpus, state, prior, long, stream(key.seed, INIT, key.chain))
     everything = 0, corpus.n_words
     long_words.renew_lists(*everything, long.words, long.rows, *state[1:4])
     lists.sort_lists(*everything, *state[1:4])
@@ -202,7 +239,8 @@ def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedul
     if not prefers_dense(prior.n_topics, mean_work(corpus, choice)):
         return _list_sweep(corpus, sparse, prior, key, schedule, choice)
     dense, info = _dense_sweep(corpus, as_dense(sparse), prior, key, schedule)
-    lists.gather(cast(State, dense).word_topic, sparse.list_ptr, sparse.list_size, sparse.entries)
+    lists.gather(cast(State, dense).word_topic, *sparse[1:4])
+    lists.sort_lists(0, corpus.n_words, *sparse[1:4])
     return sparse, info
 
 
@@ -211,7 +249,8 @@ def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedul
 
 def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
     """log p(w, z | α, β), parameters integrated out."""
-    documents = counts.log_joint_documents(corpus.doc_ptr, state.z, prior.alpha, prior.alpha_row)
+    of_documents = prior.alpha, prior.alpha.sum(axis=1), prior.alpha_row, np.zeros(prior.n_topics, np.int64)
+    documents = counts.log_joint_documents(corpus.doc_ptr, state.z, *of_documents)
     of_words = (prior.beta, prior.beta_sum, prior.boost_row, prior.boost)
     if isinstance(state, State):
         return documents + counts.log_joint_words(*state[1:], *of_words)

@@ -109,6 +109,7 @@ def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     """The state that assignments imply, as lists."""
     state = new_lists(corpus, np.ascontiguousarray(z, topic_dtype(n_topics)), n_topics)
     lists.rebuild_lists(corpus.words, *state)
+    lists.sort_lists(0, corpus.n_words, *state[1:4])
     return state
 
 

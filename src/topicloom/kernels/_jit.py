@@ -44,8 +44,8 @@ def bare_kernel(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def step(function: Callable[..., R]) -> Callable[..., R]:
-    """A part of a kernel's inner loop, written into the kernel by the compiler; as bare as a ``bare_kernel``."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+    """A part of a kernel's inner loop, written into the kernel before it is compiled: nothing is compiled twice."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": "always", "_nrt": False}
     return cast(Callable[..., R], numba.njit(**options)(function))
 
 

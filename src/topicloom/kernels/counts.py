@@ -2,10 +2,8 @@
 
 from math import lgamma
 
-import numpy as np
-
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import bare_kernel, kernel
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search_sums
 
@@ -29,34 +27,38 @@ def document_counts(doc_ptr: Int64Array, z: AnyArray, out: FloatArray) -> None:
             out[d, z[i]] += 1.0
 
 
-@kernel
-def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, n_topics: int) -> tuple[float, float]:
-    """Number of topics and of tokens in a token's document, on average over the tokens of the given documents."""
-    met_in = np.full(n_topics, -1, np.int64)
+@bare_kernel
+def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, met_in: Int64Array) -> tuple[float, float]:
+    """Number of topics and of tokens in a token's document, on average over the tokens of the given documents.
+
+    ``met_in`` is scratch, a number a topic that is no document's.
+    """
     topics, lengths, n_tokens = 0.0, 0.0, 0.0
     for d in docs:
         n_met = 0
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
             n_met += met_in[z[i]] != d
             met_in[z[i]] = d
-        length = float(doc_ptr[d + 1] - doc_ptr[d])
+        length = doc_ptr[d + 1] - doc_ptr[d]
         topics += length * n_met
         lengths += length * length
         n_tokens += length
-    return topics / max(n_tokens, 1.0), lengths / max(n_tokens, 1.0)
+    if n_tokens == 0.0:
+        return 0.0, 0.0
+    return topics / n_tokens, lengths / n_tokens
 
 
-@kernel
+@bare_kernel
 def draw_from_prior(
     words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array, z: AnyArray,
+    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, running: FloatArray, stream: UInt64Array,
+    z: AnyArray,
 ) -> None:  # fmt: skip
     """First assignments: topic k with weight α_k, times the prior mean of φ_kv for a seed word.
 
-    ``alpha_sums`` holds each row's running sums of α.
+    ``alpha_sums`` holds each row's running sums of α; ``running`` is scratch, a number a topic.
     """
     n_topics = alpha_sums.shape[1]
-    running = np.empty(n_topics, np.float64)
     for d in range(doc_ptr.shape[0] - 1):
         sums = alpha_sums[alpha_row[d]]
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
@@ -73,15 +75,11 @@ def draw_from_prior(
                 z[i] = search_sums(running, u * total)
 
 
-@kernel
+@bare_kernel
 def log_joint_documents(
-    doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_row: Int32Array
+    doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_sum: FloatArray, alpha_row: Int32Array, doc: Int64Array
 ) -> float:  # fmt: skip
-    """log p(z | α) with θ integrated out (first half of CVB eq. 7)."""
-    doc = np.zeros(alpha.shape[1], np.int32)
-    alpha_sum = np.empty(alpha.shape[0], np.float64)
-    for r in range(alpha.shape[0]):
-        alpha_sum[r] = alpha[r].sum()
+    """log p(z | α) with θ integrated out (first half of CVB eq. 7). ``doc`` is scratch, a zero a topic."""
     total = 0.0
     for d in range(doc_ptr.shape[0] - 1):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
@@ -98,7 +96,7 @@ def log_joint_documents(
     return total
 
 
-@kernel
+@bare_kernel
 def _log_rise(n: int, v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatArray) -> float:
     """log Γ(n + β_kv)/Γ(β_kv)."""
     b = beta[v]
@@ -107,7 +105,7 @@ def _log_rise(n: int, v: int, k: int, beta: FloatArray, boost_row: Int32Array, b
     return lgamma(n + b) - lgamma(b)
 
 
-@kernel
+@bare_kernel
 def _log_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
     total = 0.0
     for k in range(topic.shape[0]):
@@ -129,7 +127,7 @@ def log_joint_words(
     return total
 
 
-@kernel
+@bare_kernel
 def log_joint_lists(
     list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array, beta: FloatArray,
     beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
@@ -142,11 +140,13 @@ def log_joint_lists(
     return total
 
 
-@kernel
-def document_pairs(doc_ptr: Int64Array, z: AnyArray, n_topics: int, out: Int64Array) -> int:
-    """Each (topic k, n_dk > 0) of each document as one number n_dk·K + k; returns how many there are."""
-    doc = np.zeros(n_topics, np.int64)
-    found = 0
+@bare_kernel
+def document_pairs(doc_ptr: Int64Array, z: AnyArray, doc: Int64Array, out: Int64Array) -> int:
+    """Each (topic k, n_dk > 0) of each document as one number n_dk·K + k; returns how many there are.
+
+    ``doc`` is scratch, a zero a topic.
+    """
+    n_topics, found = doc.shape[0], 0
     for d in range(doc_ptr.shape[0] - 1):
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
             doc[z[i]] += 1
@@ -167,7 +167,7 @@ def count_histogram(counts: Int32Array, out: Int64Array) -> None:
             out[counts[v, k]] += 1
 
 
-@kernel
+@bare_kernel
 def list_histogram(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, out: Int64Array) -> None:
     """How often each count occurs in the lists."""
     for v in range(list_size.shape[0]):

@@ -7,15 +7,29 @@ The weight of topic k for a token of word v (CGS_p eq. 1) is split as
 the token itself taken out of all counts. The first part is non-zero only for the topics in the word's list; the
 second is β_v times a sum that is kept up to date as tokens move, in blocks, so that a draw from it looks at one block's
 topics alone. A word's list holds its topics and their counts side by side, the larger counts first, so that searches
-end early.
+end early. What else is kept of a topic lies in one cache line, as with many topics each line may have to come from far.
 """
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, step
+from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.lists import SHIFT, TOPIC, find, move
-from topicloom.kernels.long_words import SEEDED, join_long, search_pull, sum_pulls, weigh_own
+from topicloom.kernels.long_words import (
+    ALPHA,
+    BETA_SUM,
+    DOC,
+    INVERSE,
+    LINE,
+    NOWHERE,
+    PLACE,
+    SEEDED,
+    TOTAL,
+    join_long,
+    search_pull,
+    sum_pulls,
+    weigh_own,
+)
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
@@ -23,12 +37,15 @@ from topicloom.kernels.sums import dot, sum_of
 
 _BLOCK = 6  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
-_LINE = 8  # entries in a cache line
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
 
 
+def n_blocks(n_topics: int) -> int:
+    return ((n_topics - 1) >> _BLOCK) + 1
+
+
 @kernel
-def _search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
+def search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
     found = 0
     for k in range(coef.shape[0]):
         if boost[k] > 0.0:
@@ -40,13 +57,17 @@ def _search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
 
 
 @kernel
-def _sum_blocks(coef: FloatArray, blocks: FloatArray) -> None:
+def keep_alpha(a: FloatArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray) -> None:
+    """Factors of a document without tokens, and their sums."""
+    for k in range(coef.shape[0]):
+        kept[k, ALPHA] = a[k]
+        coef[k] = a[k] * kept[k, INVERSE]
     for b in range(blocks.shape[0]):
         blocks[b] = sum_of(coef[b << _BLOCK : (b + 1) << _BLOCK])
 
 
 @kernel
-def _search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
+def search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
     """The topic in whose stretch of the running sum of ``coef`` u falls: looks at one block's topics alone."""
     b, last = 0, blocks.shape[0] - 1
     while b < last and u >= blocks[b]:
@@ -79,7 +100,7 @@ def _mend_own(rows: Int32Array, r: int, j: int, k: int, share: FloatArray, weigh
 
 
 @step
-def _ask_for(
+def ask_for(
     v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray,
     row_of: Int32Array,
 ) -> None:  # fmt: skip
@@ -88,48 +109,37 @@ def _ask_for(
     prefetch(beta, v)
     prefetch(row_of, v)
     prefetch(entries, list_ptr[v])
-    prefetch(entries, list_ptr[v] + _LINE)
+    prefetch(entries, list_ptr[v] + LINE)
 
 
 @kernel
 def _enter(
-    d: int, z: AnyArray, a: FloatArray, inverse: FloatArray, doc: Int32Array, met: AnyArray, met_in: Int64Array,
-    coef: FloatArray, blocks: FloatArray,
+    z: AnyArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray
 ) -> int:  # fmt: skip
     """Count a document's topics, note each once in ``met``, and set their factors; returns how many there are."""
     n_met = 0
     for k in z:
         met[n_met] = k
-        n_met += met_in[k] != d
-        met_in[k] = d
-        doc[k] += 1
+        n_met += kept[k, DOC] == 0.0
+        kept[k, DOC] += 1.0
     for j in range(n_met):
         k = met[j]
-        c = (doc[k] + a[k]) * inverse[k]
+        share[j] = kept[k, DOC] * kept[k, INVERSE]
+        c = (kept[k, DOC] + kept[k, ALPHA]) * kept[k, INVERSE]
+        kept[k, PLACE] = j
         blocks[k >> _BLOCK] += c - coef[k]
         coef[k] = c
     return n_met
 
 
-@step
-def _place_topics(
-    met: AnyArray, n_met: int, doc: Int32Array, inverse: FloatArray, place: AnyArray, share: FloatArray
-) -> None:
-    """What draws for long words look at: where a document's topics stand, and n_dk / (n_k + Σβ) of each."""
+@kernel
+def leave(kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, n_met: int) -> None:
+    """Back to the prior's share for the topics that the document has or had."""
     for j in range(n_met):
         k = met[j]
-        place[k] = j
-        share[j] = doc[k] * inverse[k]
-
-
-@kernel
-def _leave(
-    met: AnyArray, a: FloatArray, inverse: FloatArray, doc: Int32Array, coef: FloatArray, blocks: FloatArray
-) -> None:
-    """Back to the prior's share for the topics that the document has or had."""
-    for k in met:
-        doc[k] = 0
-        c = a[k] * inverse[k]
+        kept[k, DOC] = 0.0
+        kept[k, PLACE] = NOWHERE
+        c = kept[k, ALPHA] * kept[k, INVERSE]
         blocks[k >> _BLOCK] += c - coef[k]
         coef[k] = c
 
@@ -140,7 +150,7 @@ def _search_smooth(old: int, coef_out: float, coef: FloatArray, blocks: FloatArr
     counted = coef[old]
     coef[old] = coef_out
     blocks[old >> _BLOCK] += coef_out - counted
-    new = _search_blocks(coef, blocks, u)
+    new = search_blocks(coef, blocks, u)
     blocks[old >> _BLOCK] += counted - coef_out
     coef[old] = counted
     return new
@@ -214,7 +224,7 @@ def _draw_listed(
     else:
         counted = coef[old]
         coef[old] = coef_out
-        new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+        new = search_boost(boost[boost_row[v]], coef, u - total - smooth)
         coef[old] = counted
     return new, find(entries, start, size, new)
 
@@ -222,8 +232,8 @@ def _draw_listed(
 @step
 def _draw_long(
     r: int, old: int, own: int, coef_out: float, rows: Int32Array, start: int, size: int, entries: Int64Array,
-    met: AnyArray, n_met: int, weight: FloatArray, total_own: float, a: FloatArray, inverse: FloatArray,
-    coef: FloatArray, blocks: FloatArray, total_coef: float, beta: float, pull: FloatArray, pulled: float,
+    met: AnyArray, n_met: int, weight: FloatArray, total_own: float, kept: FloatArray, coef: FloatArray,
+    blocks: FloatArray, total_coef: float, beta: float, pull: FloatArray, pulled: float,
     bound: float, stream: UInt64Array,
 ) -> tuple[int, int]:  # fmt: skip
     """The topic of a token of a long word by its document's; returns the topic and how many draws were refused."""
@@ -240,62 +250,46 @@ def _draw_long(
         if u < total + smooth:
             return _search_smooth(old, coef_out, coef, blocks, (u - total) / beta), refused
         new = search_pull(rows, r, start, size, entries, pull, (u - total - smooth) / bound)
-        if new != old and uniform(stream) * bound * pull[new] < a[new] * inverse[new]:
+        if new != old and uniform(stream) * bound * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]:
             return new, refused
         refused += 1
 
 
-@kernel
+@bare_kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
-    entries: Int64Array, topic: Int64Array,
-    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    entries: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     boost_row: Int32Array, boost: FloatArray,
     row_of: Int32Array, long_words: Int32Array, rows: Int32Array, largest: FloatArray, pulls: FloatArray,
-    stale: FloatArray, pull: FloatArray, stream: UInt64Array, work: Int64Array,
+    stale: FloatArray, pull: FloatArray,
+    kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray, weight: FloatArray,
+    bound: float, patience: int, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
-    ``work`` returns how many tokens changed and how many weights were computed.
+    ``inference.long_words`` says what the scratch is; topics' totals come and are left in ``kept``. None of them has
+    shrunk by more than the factor ``bound`` since the pulls of long words were summed up, which is done anew when more
+    numbers than ``patience`` were looked at in vain. ``work`` returns how many tokens changed and how many weights were
+    computed.
     """
-    n_topics, n_tokens, n_long = topic.shape[0], words.shape[0], long_words.shape[0]
-    weight = np.empty(n_topics + 1, np.float64)
-    inverse = np.empty(n_topics, np.float64)
-    coef = np.empty(n_topics, np.float64)  # (n_dk + α_k) / (n_k + Σβ) of the current document
-    blocks = np.empty(((n_topics - 1) >> _BLOCK) + 1, np.float64)  # sums of coef
-    doc = np.zeros(n_topics, np.int32)
-    met = np.empty(n_topics + 1, np.uint32)  # the topics that the document has or had, each once
-    met_in = np.full(n_topics, -1, np.int64)  # the last document that a topic was met in
-    place = np.empty(n_topics, np.uint32)  # where a topic of the document stands in ``met``
-    share = np.empty(n_topics + 1, np.float64)  # n_dk / (n_k + Σβ) of the topics in ``met``
-    bound = 1.0  # no topic's total has shrunk by more than this factor since the pulls were summed up
-    for k in range(n_topics):
-        inverse[k] = 1.0 / (topic[k] + beta_sum[k])
-        bound = max(bound, stale[k] * inverse[k])
+    n_tokens = words.shape[0]
     row, total_coef = -1, 0.0
-    changed, weighed, wasted, patience = 0, 0, 0, n_topics
-    for v in long_words:
-        patience += list_size[v] if word_start <= v < word_stop else 0
+    changed, weighed, wasted = 0, 0, 0
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
-            for k in range(n_topics):
-                coef[k] = alpha[row, k] * inverse[k]
-            _sum_blocks(coef, blocks)
+            keep_alpha(alpha[row], kept, coef, blocks)
         if wasted > patience:  # as much was looked at in vain as new sums look at
             patience = sum_pulls(
-                word_start, word_stop, long_words, rows, list_ptr, list_size, entries, topic, beta_sum, largest, pulls,
-                stale, pull,
+                word_start, word_stop, long_words, rows, list_ptr, list_size, entries, kept, largest, pulls, stale,
+                pull,
             )  # fmt: skip
             wasted, bound = 0, 1.0
-        a = alpha[row]
         weighed_word = -1
-        n_met = _enter(d, z[begin:end], a, inverse, doc, met, met_in, coef, blocks)
-        if n_long > 0:
-            _place_topics(met, n_met, doc, inverse, place, share)
+        n_met = _enter(z[begin:end], kept, coef, blocks, met, share)
         total_coef = sum_of(blocks)
         for i in range(begin, end):
             v = words[i]
@@ -305,19 +299,19 @@ def sweep_block(
                 later = words[i + _AHEAD]
                 prefetch(list_ptr, words[i + 2 * _AHEAD])
                 if word_start <= later < word_stop:  # other words' lists are being written by other threads
-                    _ask_for(later, list_ptr, list_size, entries, beta, row_of)
-            start, size, r = list_ptr[v], list_size[v], row_of[v]
-            old = int(z[i])
+                    ask_for(later, list_ptr, list_size, entries, beta, row_of)
+            start, size, r, old = list_ptr[v], list_size[v], np.int64(row_of[v]), np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
-            inverse_out = 1.0 / (topic[old] - 1 + beta_sum[old])
-            coef_out = (doc[old] - 1 + a[old]) * inverse_out
+            inverse_out = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])
+            coef_out = (kept[old, DOC] - 1.0 + kept[old, ALPHA]) * inverse_out
+            place = int(kept[old, PLACE])
             if r < 0:
                 if v != weighed_word:
                     total_weight, own = _weigh_list(entries, start, size, old, coef, weight)
                     weighed += size
                 elif old != weighed_topic:
                     own = find(entries, start, size, old) - start
-                weighed_topic = old
+                weighed_topic = int(old)
                 new, at = _draw_listed(
                     v, old, own, coef_out, start, size, entries, weight, total_weight, coef, blocks, total_coef, beta,
                     r == SEEDED, boost_row, boost, stream,
@@ -326,10 +320,9 @@ def sweep_block(
                 if v != weighed_word:
                     total_weight = weigh_own(rows, r, met, share, n_met, weight)
                     weighed += n_met
-                own = int(place[old])
                 new, refused = _draw_long(
-                    r, old, own, coef_out, rows, start, size, entries, met, n_met, weight, total_weight, a, inverse,
-                    coef, blocks, total_coef, beta[v], pull, pulls[r], bound, stream,
+                    r, old, place, coef_out, rows, start, size, entries, met, n_met, weight, total_weight, kept, coef,
+                    blocks, total_coef, beta[v], pull, pulls[r], bound, stream,
                 )  # fmt: skip
                 wasted += refused * size
             weighed_word = v
@@ -347,40 +340,41 @@ def sweep_block(
                 list_size[v] = join_long(rows, r, start, list_ptr[v + 1], size, entries, new)
                 pulls[r] += pull[new] - pull[old]
             # the old topic
+            kept[old, TOTAL] -= 1.0
+            kept[old, DOC] -= 1.0
+            kept[old, INVERSE] = inverse_out
+            share[place] = kept[old, DOC] * inverse_out
             total_coef += coef_out - coef[old]
             blocks[old >> _BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
-            inverse[old] = inverse_out
-            topic[old] -= 1
-            doc[old] -= 1
+            if stale[old] * inverse_out > bound:
+                bound = stale[old] * inverse_out
             # the new topic
-            topic[new] += 1
-            doc[new] += 1
-            inverse[new] = 1.0 / (topic[new] + beta_sum[new])
-            c = (doc[new] + a[new]) * inverse[new]
+            kept[new, TOTAL] += 1.0
+            kept[new, DOC] += 1.0
+            inverse = 1.0 / (kept[new, TOTAL] + kept[new, BETA_SUM])
+            kept[new, INVERSE] = inverse
+            c = (kept[new, DOC] + kept[new, ALPHA]) * inverse
             total_coef += c - coef[new]
             blocks[new >> _BLOCK] += c - coef[new]
             coef[new] = c
-            met[n_met] = new
-            if n_long > 0:
-                bound = max(bound, stale[old] * inverse_out)
-                share[place[old]] = doc[old] * inverse_out
-                if met_in[new] != d:
-                    place[new] = n_met
-                    if r >= 0:
-                        weight[n_met] = 0.0
-                share[place[new]] = doc[new] * inverse[new]
-            n_met += met_in[new] != d
-            met_in[new] = d
+            if kept[new, PLACE] == NOWHERE:
+                kept[new, PLACE] = n_met
+                met[n_met] = new
+                if r >= 0:
+                    weight[n_met] = 0.0
+                n_met += 1
+            joined = int(kept[new, PLACE])
+            share[joined] = kept[new, DOC] * inverse
             if not again:
                 weighed_word = -1
             elif r < 0:
                 total_weight += stay + _mend(entries, start, list_size[v], own, at - start, new, coef, weight)
                 weighed_topic = -1
             else:
-                total_weight += _mend_own(rows, r, place[old], old, share, weight)
-                total_weight += _mend_own(rows, r, place[new], new, share, weight)
-        _leave(met[:n_met], a, inverse, doc, coef, blocks)
+                total_weight += _mend_own(rows, r, place, old, share, weight)
+                total_weight += _mend_own(rows, r, joined, new, share, weight)
+        leave(kept, coef, blocks, met, n_met)
     work[0] = changed
     work[1] = weighed
 

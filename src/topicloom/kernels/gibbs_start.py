@@ -11,19 +11,32 @@ and files are still read in order.
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, step
+from topicloom.kernels._jit import bare_kernel, step
 from topicloom.kernels.gibbs_sparse import (
     _AHEAD,
     _BLOCK,
     _REFRESH,
-    _ask_for,
-    _leave,
-    _search_blocks,
-    _search_boost,
-    _sum_blocks,
+    ask_for,
+    keep_alpha,
+    leave,
+    search_blocks,
+    search_boost,
 )
 from topicloom.kernels.lists import ONE, SHIFT, TOPIC, find
-from topicloom.kernels.long_words import SEEDED, join_long, search_pull, sum_pulls, weigh_own
+from topicloom.kernels.long_words import (
+    ALPHA,
+    BETA_SUM,
+    DOC,
+    INVERSE,
+    NOWHERE,
+    PLACE,
+    SEEDED,
+    TOTAL,
+    join_long,
+    search_pull,
+    sum_pulls,
+    weigh_own,
+)
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.sums import dot, sum_first, sum_of
 
@@ -65,17 +78,17 @@ def _place_listed(
             at += 1
         return entries[at] & TOPIC, at
     if u < total + smooth or not seeded:
-        new = _search_blocks(coef, blocks, (u - total) / beta[v])
+        new = search_blocks(coef, blocks, (u - total) / beta[v])
     else:
-        new = _search_boost(boost[boost_row[v]], coef, u - total - smooth)
+        new = search_boost(boost[boost_row[v]], coef, u - total - smooth)
     return new, find(entries, start, size, new)
 
 
 @step
 def _place_long(
     r: int, rows: Int32Array, start: int, size: int, entries: Int64Array, met: AnyArray, n_met: int,
-    weight: FloatArray, share: FloatArray, a: FloatArray, inverse: FloatArray, coef: FloatArray, blocks: FloatArray,
-    total_coef: float, beta: float, pull: FloatArray, pulled: float, stream: UInt64Array,
+    weight: FloatArray, share: FloatArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, total_coef: float,
+    beta: float, pull: FloatArray, pulled: float, stream: UInt64Array,
 ) -> tuple[int, int]:  # fmt: skip
     """The topic of a token of a long word by its document's, and how many draws were refused.
 
@@ -92,57 +105,49 @@ def _place_long(
                 j += 1
             return int(met[j]), refused
         if u < total + smooth or size == 0:
-            return _search_blocks(coef, blocks, (u - total) / beta), refused
+            return search_blocks(coef, blocks, (u - total) / beta), refused
         new = search_pull(rows, r, start, size, entries, pull, u - total - smooth)
-        if uniform(stream) * pull[new] < a[new] * inverse[new]:
+        if uniform(stream) * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]:
             return new, refused
         refused += 1
 
 
-@kernel
+@bare_kernel
 def place_tokens(
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
-    entries: Int64Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
+    entries: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
+    boost_row: Int32Array, boost: FloatArray,
     row_of: Int32Array, long_words: Int32Array, rows: Int32Array, largest: FloatArray, pulls: FloatArray,
-    stale: FloatArray, pull: FloatArray, stream: UInt64Array,
+    stale: FloatArray, pull: FloatArray,
+    kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray, weight: FloatArray,
+    stream: UInt64Array,
 ) -> None:  # fmt: skip
-    """Fill z, lists, rows and totals. Lists are left nearly in order; ``lists.sort_lists`` puts them in order."""
-    n_topics, n_docs, n_words, n_tokens = topic.shape[0], doc_ptr.shape[0] - 1, beta.shape[0], words.shape[0]
-    weight, coef, inverse = np.empty(n_topics + 1), np.empty(n_topics), np.empty(n_topics)
-    blocks = np.empty(((n_topics - 1) >> _BLOCK) + 1, np.float64)
-    doc = np.zeros(n_topics, np.int32)
-    met = np.empty(n_topics + 1, np.uint32)  # the document's topics, each once
-    place = np.empty(n_topics, np.uint32)  # where they stand in ``met``
-    share = np.empty(n_topics + 1, np.float64)  # n_dk / (n_k + Σβ) of the topics in ``met``
+    """Fill z, lists and rows; scratch as in ``gibbs_sparse.sweep_block``, totals in ``kept``, without tokens yet.
+
+    Lists are left nearly in order; ``lists.sort_lists`` puts them in order.
+    """
+    n_docs, n_words, n_tokens = doc_ptr.shape[0] - 1, beta.shape[0], words.shape[0]
     list_size[:] = 0
     rows[:] = 0
-    topic[:] = 0
-    for k in range(n_topics):
-        inverse[k] = 1.0 / beta_sum[k]
     row, entered, wasted, patience = -1, 0, 1, 0
     for first in range(STRIDE):
         for d in range(first, n_docs, STRIDE):
             if alpha_row[d] != row or entered % _REFRESH == 0:
                 row = alpha_row[d]
-                for k in range(n_topics):
-                    coef[k] = alpha[row, k] * inverse[k]
-                _sum_blocks(coef, blocks)
+                keep_alpha(alpha[row], kept, coef, blocks)
             if wasted > patience:  # as much was looked at in vain as new sums look at
                 patience = sum_pulls(
-                    0, n_words, long_words, rows, list_ptr, list_size, entries, topic, beta_sum, largest, pulls, stale,
-                    pull,
+                    0, n_words, long_words, rows, list_ptr, list_size, entries, kept, largest, pulls, stale, pull,
                 )  # fmt: skip
                 wasted = 0
             entered += 1
-            a = alpha[row]
             total_coef = sum_of(blocks)
             n_met = 0
             for i in range(doc_ptr[d], doc_ptr[d + 1]):
                 v = words[i]
                 if i + _AHEAD < n_tokens:
-                    _ask_for(words[i + _AHEAD], list_ptr, list_size, entries, beta, row_of)
-                start, size, r = list_ptr[v], list_size[v], row_of[v]
+                    ask_for(words[i + _AHEAD], list_ptr, list_size, entries, beta, row_of)
+                start, size, r = list_ptr[v], list_size[v], np.int64(row_of[v])
                 if r < 0:
                     new, at = _place_listed(
                         v, start, size, entries, weight, coef, blocks, total_coef, beta, r == SEEDED, boost_row, boost,
@@ -151,23 +156,24 @@ def place_tokens(
                     list_size[v] = _join(entries, start, size, at, new)
                 else:
                     new, refused = _place_long(
-                        r, rows, start, size, entries, met, n_met, weight, share, a, inverse, coef, blocks, total_coef,
+                        r, rows, start, size, entries, met, n_met, weight, share, kept, coef, blocks, total_coef,
                         beta[v], pull, pulls[r], stream,
                     )  # fmt: skip
                     wasted += refused * size
                     list_size[v] = join_long(rows, r, start, list_ptr[v + 1], size, entries, new)
                     pulls[r] += pull[new]
                 z[i] = new
-                topic[new] += 1
-                if doc[new] == 0:
+                if kept[new, PLACE] == NOWHERE:
+                    kept[new, PLACE] = n_met
                     met[n_met] = new
-                    place[new] = n_met
                     n_met += 1
-                doc[new] += 1
-                inverse[new] = 1.0 / (topic[new] + beta_sum[new])
-                share[place[new]] = doc[new] * inverse[new]
-                c = (doc[new] + a[new]) * inverse[new]
+                kept[new, TOTAL] += 1.0
+                kept[new, DOC] += 1.0
+                inverse = 1.0 / (kept[new, TOTAL] + kept[new, BETA_SUM])
+                kept[new, INVERSE] = inverse
+                share[int(kept[new, PLACE])] = kept[new, DOC] * inverse
+                c = (kept[new, DOC] + kept[new, ALPHA]) * inverse
                 total_coef += c - coef[new]
                 blocks[new >> _BLOCK] += c - coef[new]
                 coef[new] = c
-            _leave(met[:n_met], a, inverse, doc, coef, blocks)
+            leave(kept, coef, blocks, met, n_met)

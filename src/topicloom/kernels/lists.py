@@ -7,14 +7,14 @@ edit.
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import bare_kernel
 
 SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 ONE = 1 << SHIFT
 TOPIC = ONE - 1
 
 
-@kernel
+@bare_kernel
 def find(entries: Int64Array, start: int, size: int, k: int) -> int:
     """Where topic k stands in a word's list, or the list's end."""
     j = start
@@ -23,7 +23,7 @@ def find(entries: Int64Array, start: int, size: int, k: int) -> int:
     return j
 
 
-@kernel
+@bare_kernel
 def move(entries: Int64Array, start: int, size: int, own: int, at: int, new: int) -> int:
     """Move one token of a list from entry ``own`` to entry ``at``, of topic ``new``; returns the list's length."""
     e = entries[own] - ONE
@@ -47,7 +47,7 @@ def move(entries: Int64Array, start: int, size: int, own: int, at: int, new: int
     return size
 
 
-@kernel
+@bare_kernel
 def sort_lists(
     word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array
 ) -> None:
@@ -63,25 +63,24 @@ def sort_lists(
             entries[i] = e
 
 
-@kernel
+@bare_kernel
 def rebuild_lists(
     words: Int32Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array
 ) -> None:  # fmt: skip
-    """Fill the lists and totals that the assignments imply."""
+    """Fill the lists and totals that the assignments imply, lists in any order."""
     list_size[:] = 0
     topic[:] = 0
     for i in range(words.shape[0]):
         v = words[i]
-        at = find(entries, list_ptr[v], list_size[v], z[i])
+        at = find(entries, list_ptr[v], list_size[v], np.int64(z[i]))
         if at == list_ptr[v] + list_size[v]:
             entries[at] = z[i]
             list_size[v] += 1
         entries[at] += ONE
         topic[z[i]] += 1
-    sort_lists(0, list_size.shape[0], list_ptr, list_size, entries)
 
 
-@kernel
+@bare_kernel
 def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, word_topic: Int32Array) -> None:
     """Fill the dense matrix of counts."""
     word_topic[:] = 0
@@ -90,9 +89,9 @@ def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, wor
             word_topic[v, entries[j] & TOPIC] = entries[j] >> SHIFT
 
 
-@kernel
+@bare_kernel
 def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
-    """Fill the lists from the dense matrix of counts."""
+    """Fill the lists from the dense matrix of counts, in the order of the topics."""
     for v in range(word_topic.shape[0]):
         j = list_ptr[v]
         for k in range(word_topic.shape[1]):
@@ -100,4 +99,3 @@ def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, 
                 entries[j] = (np.int64(word_topic[v, k]) << SHIFT) + k
                 j += 1
         list_size[v] = j - list_ptr[v]
-    sort_lists(0, list_size.shape[0], list_ptr, list_size, entries)

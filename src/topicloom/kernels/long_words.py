@@ -19,13 +19,17 @@ edit.
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel, step
+from topicloom.kernels._jit import bare_kernel, step
 from topicloom.kernels.lists import SHIFT, TOPIC
 
+# What is kept of a topic: n_k, Σβ, 1 / (n_k + Σβ), and of the current document α_k, n_dk and its place among its topics
+TOTAL, BETA_SUM, INVERSE, ALPHA, DOC, PLACE = range(6)
+NOWHERE = -1.0  # the place of a topic that the document has not had
+LINE = 8  # float64 numbers in a cache line, which is what a topic has
 SHORT, SEEDED = -1, -2  # in place of a word's row: it has none; it has none and is a seed word
 
 
-@kernel
+@bare_kernel
 def fill_rows(
     long_words: Int32Array, rows: Int32Array, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array
 ) -> None:
@@ -36,7 +40,7 @@ def fill_rows(
             rows[r, entries[j] & TOPIC] = 2 * (entries[j] >> SHIFT) + 1
 
 
-@kernel
+@bare_kernel
 def renew_list(rows: Int32Array, r: int, start: int, size: int, entries: Int64Array) -> int:
     """Counts of a long word's list as in its row, topics without tokens dropped; returns the list's length."""
     kept = start
@@ -51,7 +55,7 @@ def renew_list(rows: Int32Array, r: int, start: int, size: int, entries: Int64Ar
     return int(kept - start)
 
 
-@kernel
+@bare_kernel
 def renew_lists(
     word_start: int, word_stop: int, long_words: Int32Array, rows: Int32Array, list_ptr: Int64Array,
     list_size: Int32Array, entries: Int64Array,
@@ -63,20 +67,21 @@ def renew_lists(
             list_size[v] = renew_list(rows, r, list_ptr[v], list_size[v], entries)
 
 
-@kernel
+@bare_kernel
 def sum_pulls(
     word_start: int, word_stop: int, long_words: Int32Array, rows: Int32Array, list_ptr: Int64Array,
-    list_size: Int32Array, entries: Int64Array, topic: Int64Array, beta_sum: FloatArray, largest: FloatArray,
-    pulls: FloatArray, stale: FloatArray, pull: FloatArray,
+    list_size: Int32Array, entries: Int64Array, kept: FloatArray, largest: FloatArray, pulls: FloatArray,
+    stale: FloatArray, pull: FloatArray,
 ) -> int:  # fmt: skip
     """Sum up the pulls of the long words of a range for topic totals as they are now, kept in ``stale``.
 
-    ``largest`` has the largest α_k of any document. Returns how many numbers were looked at.
+    ``kept`` has what ``gibbs_sparse`` keeps of the topics, ``largest`` the largest α_k of any document.
+    Returns how many numbers were looked at.
     """
-    for k in range(topic.shape[0]):
-        stale[k] = topic[k] + beta_sum[k]
+    for k in range(stale.shape[0]):
+        stale[k] = kept[k, TOTAL] + kept[k, BETA_SUM]
         pull[k] = largest[k] / stale[k]
-    looked_at = topic.shape[0]
+    looked_at = stale.shape[0]
     for r in range(long_words.shape[0]):
         v = long_words[r]
         if v < word_start or v >= word_stop:

@@ -6,6 +6,8 @@ Kernels inline these functions and Numba's cache of a kernel does not see change
 edit.
 """
 
+import numpy as np
+
 from topicloom._types import AnyArray, FloatArray
 from topicloom.kernels._jit import kernel, reducing_kernel
 
@@ -35,7 +37,7 @@ def search(weight: FloatArray, u: float) -> int:
     Subtracting one weight after the other is a chain of dependent additions; sums of blocks vectorise.
     """
     last = weight.shape[0] - 1
-    k = 0
+    k = np.int64(0)  # not a literal, for which the sums would be compiled once more
     while k + _WIDE <= last:
         s = _sum_wide(weight, k)
         if u < s:
@@ -51,7 +53,7 @@ def search(weight: FloatArray, u: float) -> int:
     while k < last and u >= weight[k]:
         u -= weight[k]
         k += 1
-    return k
+    return int(k)
 
 
 @kernel

@@ -7,42 +7,36 @@ current topic (which is what gets excluded), so it is computed once for each dis
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import bare_kernel
 from topicloom.kernels.gibbs_dense import weigh, weigh_boosted
 from topicloom.kernels.search import put_in_order
 
 
-@kernel
+@bare_kernel
 def _add_scaled(out: FloatArray, weight: FloatArray, scale: float) -> None:
     for k in range(weight.shape[0]):
         out[k] += weight[k] * scale
 
 
-@kernel
+@bare_kernel
 def add_soft_counts(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
     z: AnyArray, word_topic: Int32Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array,
     beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
-    out_doc: FloatArray, out_word: FloatArray,
+    out_doc: FloatArray, out_word: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array, keys: Int64Array,
 ) -> None:  # fmt: skip
     """Add Σ_j T(z_dj = k) to ``out_doc[d]`` and ``out_word[v]`` for the given documents and words.
 
     An output with no rows is left out. A cell always receives its terms in the same order (by document, then by word
-    and current topic), whichever ranges the calls cut the work into.
+    and current topic), whichever ranges the calls cut the work into. ``weight``, ``coef`` and ``doc`` are scratch, a
+    number a topic, and ``keys`` with room for the tokens of the longest document.
     """
     n_topics = topic.shape[0]
-    weight = np.empty(n_topics, np.float64)
-    coef = np.empty(n_topics, np.float64)
-    doc = np.empty(n_topics, np.int32)
-    longest = 0
-    for d in range(doc_start, doc_stop):
-        longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
-    keys = np.empty(longest, np.int64)
     for d in range(doc_start, doc_stop):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
         a = alpha[alpha_row[d]]
         doc[:] = 0
-        n = 0
+        n = np.int64(0)  # not a literal, for which a sort would be compiled in vain
         for i in range(start, stop):
             doc[z[i]] += 1
             if word_start <= words[i] < word_stop:
