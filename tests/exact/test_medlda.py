@@ -198,9 +198,9 @@ def test_the_coordinates_keep_what_the_classifier_says() -> None:
     pairs = medlda.list_pairs(case.corpus, state)
     value = medlda.values(case.corpus, pairs, state)
     np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ eta, atol=1e-12)
-    columns = (np.empty(5, np.int64), np.empty(len(pairs.topics), np.int32), np.empty(len(pairs.topics)))
-    medlda_weights.by_topic(*pairs, *columns)
-    medlda_weights.draw_coordinates(0, 3, *columns, pull, curve, 0.7, 2, path_key(1), state.eta, value)
+    columns = medlda.by_topic(pairs, 4)
+    scratch = np.zeros((3, 4), np.uint64), np.zeros(3), np.zeros(3), np.zeros(3)
+    medlda_weights.draw_coordinates(0, *columns, pull, curve, 0.7, 2, path_key(1), state.eta, value, *scratch)
     assert np.abs(state.eta - eta).min() > 0
     np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ state.eta, atol=1e-12)
 

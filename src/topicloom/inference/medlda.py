@@ -15,7 +15,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.inference import samplers
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
-from topicloom.inference.parallel import cut, run_parallel
+from topicloom.inference.parallel import cut, private, run_parallel
 from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks, place_on_line
 from topicloom.inference.state import AnyState, MedState, as_dense, rebuild_counts
 from topicloom.kernels import augment, medlda, medlda_dense, medlda_soft, medlda_weights
@@ -92,7 +92,7 @@ def sweep_all(
     corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, options: Options
 ) -> tuple[AnyState, Info]:
     """One sweep: augmented variables, topics, weights."""
-    value = values(corpus, list_pairs(corpus, state, schedule.n_jobs), state)
+    value = values(corpus, list_pairs(corpus, state, schedule.n_jobs), state, schedule.n_jobs)
     pull, curve = draw_augmented(corpus, state, value, key, schedule.n_jobs)
     sampler = options.sampler
     if sampler == "auto":
@@ -112,19 +112,26 @@ def list_pairs(corpus: Corpus, state: MedState, n_jobs: int = 1) -> Pairs:
     """The topics that documents have, from z."""
     n_topics, ptr = len(state.topic), np.zeros(corpus.n_docs + 1, np.int64)
     parts = cut(corpus.doc_lengths, _PARTS)
-    run_parallel(lambda p: medlda_weights.count_pairs(*p, corpus.doc_ptr, state.z, n_topics, ptr), parts, n_jobs)
+    run_parallel(
+        lambda p: medlda_weights.count_pairs(*p, corpus.doc_ptr, state.z, private(np.full(n_topics, -1)), ptr),
+        parts, n_jobs,
+    )  # fmt: skip
     np.cumsum(ptr, out=ptr)
     topics, share = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
     run_parallel(
-        lambda p: medlda_weights.list_pairs(*p, corpus.doc_ptr, state.z, n_topics, ptr, topics, share), parts, n_jobs
-    )
+        lambda p: medlda_weights.list_pairs(
+            *p, corpus.doc_ptr, state.z, private(np.zeros(n_topics, np.int64)), ptr, topics, share
+        ),
+        parts, n_jobs,
+    )  # fmt: skip
     return Pairs(ptr, topics, share)
 
 
-def values(corpus: Corpus, pairs: Pairs, state: MedState) -> FloatArray:
+def values(corpus: Corpus, pairs: Pairs, state: MedState, n_jobs: int = 1) -> FloatArray:
     """f [D, C]: what the classifier says of each document; 0 of one without words."""
     out = np.empty((corpus.n_docs, state.eta.shape[1]))
-    medlda_weights.values(*pairs, state.eta, out)
+    parts = cut(np.diff(pairs.ptr), _PARTS)
+    run_parallel(lambda part: medlda_weights.values(*part, *pairs, state.eta, out), parts, n_jobs)
     return out
 
 
@@ -159,7 +166,7 @@ def draw_topics(
             lambda part: augment.add_noise(*part, _NOISE_SHARE, value, path, pull, curve, seen),
             cut(corpus.doc_lengths, _PARTS), schedule.n_jobs,
         )  # fmt: skip
-    scratch = make_scratch(corpus, state, prior)[:5]
+    scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
@@ -202,15 +209,27 @@ def draw_weights(
             lambda part: medlda_weights.draw_joint(*part, *pairs, pull, curve, state.nu, path, state.eta), parts, n_jobs
         )
         return
-    value = values(corpus, pairs, state)
-    columns = (np.empty(n_topics + 1, np.int64), np.empty(len(pairs.topics), np.int32), np.empty(len(pairs.topics)))
-    medlda_weights.by_topic(*pairs, *columns)
-    run_parallel(
-        lambda part: medlda_weights.draw_coordinates(
-            *part, *columns, pull, curve, state.nu, n_gibbs, path, state.eta, value
-        ),
-        parts, n_jobs,
-    )  # fmt: skip
+    columns, value = by_topic(pairs, n_topics), values(corpus, pairs, state, n_jobs)
+
+    def run(part: Range) -> None:
+        own = slice(*part)
+        eta, *of_documents = (private(array[:, own]) for array in (state.eta, pull, curve, value))
+        numbers = (private(np.zeros(eta.shape[1])) for _ in range(3))
+        streams = private(np.zeros((eta.shape[1], 4), np.uint64))
+        medlda_weights.draw_coordinates(
+            part[0], *columns, *of_documents[:2], state.nu, n_gibbs, path, eta, of_documents[2], streams, *numbers
+        )
+        state.eta[:, own] = eta
+
+    run_parallel(run, parts, n_jobs)
+
+
+def by_topic(pairs: Pairs, n_topics: int) -> tuple[Int64Array, Int32Array, FloatArray]:
+    """The same pairs with each topic's documents side by side: where they start, documents, shares."""
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(pairs.topics, minlength=n_topics))))
+    docs, share = np.empty(len(pairs.topics), np.int32), np.empty(len(pairs.topics))
+    medlda_weights.by_topic(*pairs, ptr.copy(), docs, share)
+    return ptr, docs, share
 
 
 # -- the joint -----------------------------------------------------------------------------------------------------

@@ -7,10 +7,13 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.parallel import cut, run_parallel
 from topicloom.inference.samplers import Range, _dense_init, _sweep_blocks, log_joint
 from topicloom.inference.state import AnyState, State, rebuild_counts
 from topicloom.kernels import gibbs_mh
 from topicloom.kernels.draw import build_aliases
+
+_PARTS = 16  # of the words, for threads; changes no draw
 
 
 class Scratch(NamedTuple):
@@ -29,11 +32,16 @@ class Scratch(NamedTuple):
     boost_other: Int32Array
 
 
-def make_scratch(corpus: Corpus, state: AnyState, prior: Prior) -> Scratch:
+def make_scratch(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int) -> Scratch:
     word_ptr, token = corpus.by_word
-    return Scratch(
-        word_ptr, token, state.z[token], *_aliases(prior.alpha), prior.boost.sum(axis=1), *_aliases(prior.boost)
-    )
+    z_by_word = np.empty(state.z.shape, state.z.dtype)
+
+    def gather(part: Range) -> None:
+        own = slice(*word_ptr[list(part)])
+        np.take(state.z, token[own], out=z_by_word[own], mode="clip")
+
+    run_parallel(gather, cut(corpus.word_counts, _PARTS), n_jobs)
+    return Scratch(word_ptr, token, z_by_word, *_aliases(prior.alpha), prior.boost.sum(axis=1), *_aliases(prior.boost))
 
 
 def _aliases(weight: FloatArray) -> tuple[FloatArray, Int32Array]:
@@ -52,7 +60,7 @@ def sweep(
     by_doc: bool = True,
 ) -> tuple[AnyState, Info]:
     """One sweep; tests leave out one of the two proposals."""
-    scratch = make_scratch(corpus, state, prior)
+    scratch = make_scratch(corpus, state, prior, schedule.n_jobs)
 
     def block(
         corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar, cast
@@ -29,11 +30,23 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 
 def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) -> list[R]:
-    """``function`` of every task, in the order of the tasks. The function releases the GIL where it matters."""
+    """``function`` of every task, in the order of the tasks, each by the next thread that is free.
+
+    The function releases the GIL where it matters. When one task fails the ones that have not begun are left out.
+    """
     if n_jobs <= 1 or len(tasks) <= 1:
         return [function(task) for task in tasks]
-    with ThreadPoolExecutor(max_workers=min(n_jobs, len(tasks))) as pool:
-        return list(pool.map(function, tasks))
+    done, left = dict[int, R](), deque(range(len(tasks)))
+
+    def run(_: int) -> None:
+        try:
+            while (i := _next_of(left)) is not None:
+                done[i] = function(tasks[i])
+        finally:
+            left.clear()
+
+    _on_threads(run, min(n_jobs, len(tasks)))
+    return [done[i] for i in range(len(tasks))]
 
 
 def run_in_place(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) -> list[R]:
@@ -41,19 +54,29 @@ def run_in_place(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
 
     For tasks of about equal length that come again with the same memory: what a core has in its cache stays there.
     """
-    n = min(n_jobs, len(tasks))
+    n = max(1, min(n_jobs, len(tasks)))
 
     def run(thread: int) -> list[R]:
         return [function(task) for task in tasks[thread * len(tasks) // n : (thread + 1) * len(tasks) // n]]
 
-    if n <= 1:
-        return [function(task) for task in tasks]
-    others = [helper.submit(run, thread) for thread, helper in enumerate(_helpers(n - 1), 1)]
+    return [result for results in _on_threads(run, n) for result in results]
+
+
+def _next_of(left: deque[int]) -> int | None:
     try:
-        own = run(0)
+        return left.popleft()  # which no two threads get alike
+    except IndexError:
+        return None
+
+
+def _on_threads(function: Callable[[int], R], n: int) -> list[R]:
+    """``function`` of 0 … n − 1, each on a thread of its own, the first on the caller's."""
+    others = [helper.submit(function, thread) for thread, helper in enumerate(_helpers(n - 1), 1)]
+    try:
+        own = function(0)
     finally:
         wait(others)  # they write into arrays that are the caller's again when this returns
-    return own + [done for other in others for done in other.result()]
+    return [own, *(other.result() for other in others)]
 
 
 class _Local(threading.local):

@@ -11,18 +11,20 @@ from math import sqrt
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import bare_kernel, kernel
 from topicloom.kernels.gamma import normal
 from topicloom.kernels.rng import combine, fill_stream
 from topicloom.kernels.search import put_in_order
 
 
-@kernel
+@bare_kernel
 def count_pairs(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, n_topics: int, number: Int64Array
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, last: Int64Array, number: Int64Array
 ) -> None:
-    """Number of distinct topics of each document d, into ``number[d + 1]``."""
-    last = np.full(n_topics, -1, np.int64)
+    """Number of distinct topics of each document d, into ``number[d + 1]``.
+
+    ``last`` is scratch, a number a topic that is no document's.
+    """
     for d in range(doc_start, doc_stop):
         n = 0
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
@@ -32,13 +34,12 @@ def count_pairs(
         number[d + 1] = n
 
 
-@kernel
+@bare_kernel
 def list_pairs(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, n_topics: int, ptr: Int64Array,
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, count: Int64Array, ptr: Int64Array,
     topics: Int32Array, share: FloatArray,
 ) -> None:  # fmt: skip
-    """The topics of each document, ascending, with their shares n_dk/N_d."""
-    count = np.zeros(n_topics, np.int32)
+    """The topics of each document, ascending, with their shares n_dk/N_d. ``count`` is scratch, a zero a topic."""
     for d in range(doc_start, doc_stop):
         n = ptr[d]
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
@@ -53,18 +54,11 @@ def list_pairs(
             count[topics[j]] = 0
 
 
-@kernel
+@bare_kernel
 def by_topic(
-    ptr: Int64Array, topics: Int32Array, share: FloatArray, topic_ptr: Int64Array, docs: Int32Array, own: FloatArray
+    ptr: Int64Array, topics: Int32Array, share: FloatArray, place: Int64Array, docs: Int32Array, own: FloatArray
 ) -> None:
-    """The same pairs with each topic's documents side by side, ascending."""
-    n_topics = topic_ptr.shape[0] - 1
-    topic_ptr[:] = 0
-    for k in topics:
-        topic_ptr[k + 1] += 1
-    for k in range(n_topics):
-        topic_ptr[k + 1] += topic_ptr[k]
-    place = topic_ptr[:n_topics].copy()
+    """The same pairs with each topic's documents side by side, ascending, from its ``place`` on, which is moved."""
     for d in range(ptr.shape[0] - 1):
         for j in range(ptr[d], ptr[d + 1]):
             at = place[topics[j]]
@@ -73,10 +67,13 @@ def by_topic(
             own[at] = share[j]
 
 
-@kernel
-def values(ptr: Int64Array, topics: Int32Array, share: FloatArray, eta: FloatArray, out: FloatArray) -> None:
-    """f [D, C] = Σ_k z̄_dk η_kc."""
-    for d in range(ptr.shape[0] - 1):
+@bare_kernel
+def values(
+    doc_start: int, doc_stop: int, ptr: Int64Array, topics: Int32Array, share: FloatArray, eta: FloatArray,
+    out: FloatArray,
+) -> None:  # fmt: skip
+    """f [D, C] = Σ_k z̄_dk η_kc of the given documents."""
+    for d in range(doc_start, doc_stop):
         row = out[d]
         row[:] = 0.0
         for j in range(ptr[d], ptr[d + 1]):
@@ -85,25 +82,27 @@ def values(ptr: Int64Array, topics: Int32Array, share: FloatArray, eta: FloatArr
                 row[c] += s * weights[c]
 
 
-@kernel
+@bare_kernel
 def draw_coordinates(
-    first: int, stop: int, topic_ptr: Int64Array, docs: Int32Array, share: FloatArray, pull: FloatArray,
-    curve: FloatArray, nu: float, n_gibbs: int, key: np.uint64, eta: FloatArray, value: FloatArray,
+    first: int, topic_ptr: Int64Array, docs: Int32Array, share: FloatArray, pull: FloatArray, curve: FloatArray,
+    nu: float, n_gibbs: int, key: np.uint64, eta: FloatArray, value: FloatArray, streams: UInt64Array,
+    mean: FloatArray, precision: FloatArray, change: FloatArray,
 ) -> None:  # fmt: skip
-    """``n_gibbs`` rounds over all weights of the tasks ``first`` to ``stop``; keeps ``value`` [D, C] = f up to date."""
-    n = stop - first
-    streams = np.empty((n, 4), np.uint64)
+    """``n_gibbs`` rounds over all weights of the tasks from ``first`` on; keeps ``value`` [D, C] = f up to date.
+
+    Scratch: a stream and three numbers a task.
+    """
+    n = eta.shape[1]
     for c in range(n):
         fill_stream(streams[c], combine(key, np.uint64(first + c)))
-    mean, precision, change = np.empty(n), np.empty(n), np.empty(n)
     for _ in range(n_gibbs):
         for k in range(eta.shape[0]):
-            weights = eta[k, first:stop]
+            weights = eta[k]
             mean[:] = 0.0
             precision[:] = nu
             for j in range(topic_ptr[k], topic_ptr[k + 1]):
                 s, d = share[j], docs[j]
-                a, b, f = pull[d, first:stop], curve[d, first:stop], value[d, first:stop]
+                a, b, f = pull[d], curve[d], value[d]
                 for c in range(n):
                     mean[c] += s * (a[c] - b[c] * (f[c] - s * weights[c]))
                     precision[c] += s * s * b[c]
@@ -112,12 +111,12 @@ def draw_coordinates(
                 change[c] = new - weights[c]
                 weights[c] = new
             for j in range(topic_ptr[k], topic_ptr[k + 1]):
-                s, f = share[j], value[docs[j], first:stop]
+                s, f = share[j], value[docs[j]]
                 for c in range(n):
                     f[c] += s * change[c]
 
 
-@kernel
+@bare_kernel
 def gram(
     c: int, ptr: Int64Array, topics: Int32Array, share: FloatArray, pull: FloatArray, curve: FloatArray, nu: float,
     matrix: FloatArray, linear: FloatArray,

@@ -1,0 +1,84 @@
+"""Work on threads: order, failures, and what threads write."""
+
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from topicloom.inference.parallel import cut, private, run_in_place, run_parallel
+
+RUNS = [run_parallel, run_in_place]
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("n_tasks", [0, 1, 2, 7])
+def test_results_come_in_the_order_of_the_tasks(run, n_jobs: int, n_tasks: int) -> None:
+    assert run(lambda task: task * task, range(n_tasks), n_jobs) == [task * task for task in range(n_tasks)]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_threads_work_at_the_same_time_and_stay_for_the_next_call(run) -> None:
+    met = threading.Barrier(2, timeout=20)  # is passed only by two threads that wait together
+
+    def task(_: int) -> int:
+        met.wait()
+        return threading.get_ident()
+
+    first, second = run(task, range(2), 2), run(task, range(2), 2)
+    assert len(set(first)) == 2
+    assert set(first) == set(second)
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("error", [ValueError, IndexError, KeyboardInterrupt])
+def test_a_failure_reaches_the_caller(run, n_jobs: int, error: type[BaseException]) -> None:
+    def task(i: int) -> int:
+        if i == 3:
+            raise error("the third")
+        return i
+
+    with pytest.raises(error, match="the third"):
+        run(task, range(6), n_jobs)
+    assert run(task, range(3), n_jobs) == [0, 1, 2]  # and the threads go on to serve
+
+
+def test_after_a_failure_no_task_is_begun() -> None:
+    begun: list[int] = []
+
+    def task(i: int) -> None:
+        begun.append(i)
+        raise ValueError(f"task {i}")
+
+    with pytest.raises(ValueError, match="task"):
+        run_parallel(task, range(1000), 2)
+    assert len(begun) <= 2
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_tasks_may_themselves_work_on_threads(run) -> None:
+    inner = run(lambda i: sum(run(lambda j: i * j, range(4), 2)), range(4), 2)
+    assert inner == [0, 6, 12, 18]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 8)])
+def test_private_copies_lie_apart(shape: tuple[int, ...]) -> None:
+    values = np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
+    own = private(values)
+    assert np.array_equal(own, values)
+    assert own.ctypes.data % 128 == 0
+    assert own.flags.c_contiguous
+    assert own.flags.writeable
+
+
+def test_cuts_are_even_and_leave_nothing_out() -> None:
+    loads = np.random.default_rng(1).integers(0, 9, 200)
+    parts = cut(loads, 4)
+    assert parts[0][0] == 0
+    assert parts[-1][1] == 200
+    assert all(stop == start for (_, stop), (start, _) in pairwise(parts))
+    sums = [loads[slice(*part)].sum() for part in parts]
+    assert max(sums) - min(sums) < 40
+    assert cut(np.zeros(0, np.int64), 3) == []
