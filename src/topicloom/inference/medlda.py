@@ -29,6 +29,7 @@ _KINDS = {"doc": medlda.DOC, "word": medlda.WORD, "exp": medlda.EXP}
 _AUGMENT, _NOISE, _WEIGHTS = 7, 8, 9  # what the streams are for
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
 _ON_LINE = 100  # from so many topics on proposals take long to leave topics that were drawn at random
+_VECTORS = 8  # tasks that the sums over them take at a time
 _PARTS = 16  # of documents, for threads; changes no draw
 
 
@@ -167,16 +168,27 @@ def draw_topics(
             cut(corpus.doc_lengths, _PARTS), schedule.n_jobs,
         )  # fmt: skip
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
+    of_tasks = [_widened(array) for array in (state.eta, pull, curve, seen)]
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         medlda.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch, state.eta,
-            pull, curve, seen, schedule.n_mh, kinds, composition == "mixture", rng, work,
+            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
+            *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
         )  # fmt: skip
         return work
 
     return _sweep_blocks(block, corpus, state, prior, key, schedule)
+
+
+def _widened(array: FloatArray) -> FloatArray:
+    """With columns of zeros, which add nothing, up to whole vectors: each task left over costs as much as a vector."""
+    rows, n = array.shape
+    if n < _VECTORS or n % _VECTORS == 0:
+        return array
+    wide = np.zeros((rows, -(-n // _VECTORS) * _VECTORS))
+    wide[:, :n] = array
+    return wide
 
 
 def draw_topics_dense(

@@ -28,7 +28,7 @@ from math import exp
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, reducing_kernel
+from topicloom.kernels._jit import kernel, reducing_kernel, step
 from topicloom.kernels.draw import build_alias, draw_alias
 from topicloom.kernels.exponent import largest
 from topicloom.kernels.gibbs_mh import find_first
@@ -82,6 +82,28 @@ def fill_table(
     build_alias(guess, keep, other)
 
 
+@step
+def _next_token(i: int, end: int, words: Int32Array, word_start: int, word_stop: int) -> int:
+    """The first place from i on whose word is in the range, or ``end``."""
+    while i < end and (words[i] < word_start or words[i] >= word_stop):
+        i += 1
+    return i
+
+
+@step
+def _draw_ahead(
+    v: int, n_topics: int, word_ptr: Int64Array, beta: FloatArray, z_by_word: AnyArray, kind_of: Int64Array,
+    ahead: FloatArray, stream: UInt64Array,
+) -> None:  # fmt: skip
+    """Uniform draws for the proposals of a token of word v, and ask for the tokens of the word that they fall on."""
+    base = word_ptr[v]
+    word_mass = word_ptr[v + 1] - base - 1 + beta[v] * n_topics
+    for j in range(ahead.shape[0]):
+        ahead[j] = uniform(stream)
+        if kind_of[j] == WORD:
+            prefetch(z_by_word, base + int(ahead[j] * word_mass))
+
+
 @kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
@@ -94,8 +116,9 @@ def sweep_block(
     """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
 
     ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
-    which processors can foresee within it. A token's proposals are all drawn before the first is judged, so that the
-    memory they need is asked for at once; where all of them are the token's present topic, nothing else is looked at.
+    which processors can foresee within it. The numbers that proposals of a token come from are drawn while the one before
+    it is at work, so that the memory they point to is there in time; what is there is read when it is the token's turn.
+    Where all proposals are the token's present topic, nothing else is looked at.
     ``work`` returns how many tokens changed and how many topics were proposed.
     """
     n_topics, n_tasks, n_kinds = topic.shape[0], eta.shape[1], kinds.shape[0]
@@ -108,6 +131,7 @@ def sweep_block(
     slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
     guess, keep, other = np.ones(n_topics), np.empty(n_topics), np.empty(n_topics, np.int32)
     proposed, kind_of = np.empty(n_mh, np.int64), np.empty(n_mh, np.int64)
+    drawn, ahead = np.empty(n_mh), np.empty(n_mh)
     for j in range(n_mh):
         kind_of[j] = kinds[j % n_kinds]
     r, alpha_sum = -1, 0.0
@@ -135,10 +159,17 @@ def sweep_block(
             fill_table(end - begin, eta, pull[d], curve[d], seen[d], bend, out, guess, keep, other)
         of_doc = end - begin - 1  # other tokens
         doc_mass = of_doc + alpha_sum
-        for i in range(begin, end):
+        following = _next_token(begin, end, words, word_start, word_stop)
+        if following < end:
+            _draw_ahead(words[following], n_topics, word_ptr, beta, z_by_word, kind_of, ahead, stream)
+        while following < end:
+            i = following
             v = words[i]
-            if v < word_start or v >= word_stop:
-                continue
+            for j in range(n_mh):
+                drawn[j] = ahead[j]
+            following = _next_token(i + 1, end, words, word_start, word_stop)
+            if following < end:
+                _draw_ahead(words[following], n_topics, word_ptr, beta, z_by_word, kind_of, ahead, stream)
             if i + _AHEAD < end:
                 prefetch(word_topic, words[i + _AHEAD] * n_topics + z[i + _AHEAD])
             own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
@@ -150,7 +181,7 @@ def sweep_block(
             word_mass = of_word + b * n_topics
             moves = 0
             for j in range(n_mh):
-                u, kind = uniform(stream), kind_of[j]
+                u, kind = drawn[j], kind_of[j]
                 if kind == WORD:
                     u *= word_mass
                     if u < of_word:
