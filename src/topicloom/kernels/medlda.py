@@ -116,8 +116,8 @@ def sweep_block(
     """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
 
     ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
-    which processors can foresee within it. The numbers that proposals of a token come from are drawn while the one before
-    it is at work, so that the memory they point to is there in time; what is there is read when it is the token's turn.
+    which processors can foresee within it. The numbers that proposals come from are drawn while the token before is at
+    work, so that the memory they point to is there in time; what is there is read when it is the token's turn.
     Where all proposals are the token's present topic, nothing else is looked at.
     ``work`` returns how many tokens changed and how many topics were proposed.
     """
