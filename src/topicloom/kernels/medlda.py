@@ -28,12 +28,13 @@ from math import exp
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import kernel, reducing_kernel, step
+from topicloom.kernels._jit import bare_kernel, kernel, reducing_kernel, step
 from topicloom.kernels.draw import build_alias, draw_alias
 from topicloom.kernels.exponent import largest
 from topicloom.kernels.gibbs_mh import find_first
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import below, uniform
+from topicloom.kernels.sums import sum_of
 
 WORD, DOC, EXP = 0, 1, 2
 _AHEAD = 6  # tokens
@@ -49,7 +50,7 @@ def gain(eta: FloatArray, slope: FloatArray, bend: FloatArray) -> float:
     return s
 
 
-@kernel
+@bare_kernel
 def enter_document(
     z: AnyArray, begin: int, end: int, eta: FloatArray, pull: FloatArray, curve: FloatArray, slope: FloatArray,
     bend: FloatArray,
@@ -66,7 +67,7 @@ def enter_document(
         bend[c] = curve[c] * inverse * inverse
 
 
-@kernel
+@bare_kernel
 def fill_table(
     n_tokens: int, eta: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray, bend: FloatArray,
     work: FloatArray, guess: FloatArray, keep: FloatArray, other: Int32Array,
@@ -104,34 +105,22 @@ def _draw_ahead(
             prefetch(z_by_word, base + int(ahead[j] * word_mass))
 
 
-@kernel
-def sweep_block(
+@bare_kernel
+def _walk(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
     word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
     eta: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray,
     n_mh: int, kinds: Int64Array, mixed: bool, stream: UInt64Array, work: Int64Array,
+    doc: Int32Array, share: FloatArray, total: FloatArray, place: Int64Array, slope: FloatArray, bend: FloatArray,
+    out: FloatArray, guess: FloatArray, keep: FloatArray, other: Int32Array, proposed: Int64Array, kind_of: Int64Array,
+    drawn: FloatArray, ahead: FloatArray,
 ) -> None:  # fmt: skip
-    """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
-
-    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
-    which processors can foresee within it. The numbers that proposals come from are drawn while the token before is at
-    work, so that the memory they point to is there in time; what is there is read when it is the token's turn.
-    Where all proposals are the token's present topic, nothing else is looked at.
-    ``work`` returns how many tokens changed and how many topics were proposed.
-    """
+    """As ``sweep_block``, with its scratch."""
     n_topics, n_tasks, n_kinds = topic.shape[0], eta.shape[1], kinds.shape[0]
-    doc = np.zeros(n_topics, np.int32)
-    share = np.empty(n_topics, np.float64)  # n_dk + α_k of the current document
-    total = np.empty(n_topics, np.float64)  # n_k + Σβ
     for k in range(n_topics):
         total[k] = topic[k] + beta_sum[k]
-    place = find_first(word_ptr, token, word_start, word_stop, doc_ptr[doc_start])
-    slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
-    guess, keep, other = np.ones(n_topics), np.empty(n_topics), np.empty(n_topics, np.int32)
-    proposed, kind_of = np.empty(n_mh, np.int64), np.empty(n_mh, np.int64)
-    drawn, ahead = np.empty(n_mh), np.empty(n_mh)
     for j in range(n_mh):
         kind_of[j] = kinds[j % n_kinds]
     r, alpha_sum = -1, 0.0
@@ -142,8 +131,9 @@ def sweep_block(
             continue
         if alpha_row[d] != r:
             r = alpha_row[d]
-            share[:] = alpha[r]
-            alpha_sum = alpha[r].sum()
+            for k in range(n_topics):
+                share[k] = alpha[r, k]
+            alpha_sum = sum_of(alpha[r])
         a = alpha[r]
         for i in range(begin, end):
             doc[z[i]] += 1
@@ -246,3 +236,35 @@ def sweep_block(
             share[z[i]] = a[z[i]]
     work[0] = changed
     work[1] = visited * n_mh
+
+
+@kernel
+def sweep_block(
+    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
+    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
+    eta: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray,
+    n_mh: int, kinds: Int64Array, mixed: bool, stream: UInt64Array, work: Int64Array,
+) -> None:  # fmt: skip
+    """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
+
+    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
+    which processors can foresee within it. The numbers that proposals come from are drawn while the token before is at
+    work, so that the memory they point to is there in time; what is there is read when it is the token's turn.
+    Where all proposals are the token's present topic, nothing else is looked at.
+    ``work`` returns how many tokens changed and how many topics were proposed.
+    """
+    n_topics, n_tasks = topic.shape[0], eta.shape[1]
+    doc, other = np.zeros(n_topics, np.int32), np.empty(n_topics, np.int32)
+    share, total = np.empty(n_topics), np.empty(n_topics)  # n_dk + α_k of the current document, n_k + Σβ
+    place = find_first(word_ptr, token, word_start, word_stop, doc_ptr[doc_start])
+    slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
+    guess, keep = np.ones(n_topics), np.empty(n_topics)
+    proposed, kind_of = np.empty(n_mh, np.int64), np.empty(n_mh, np.int64)
+    drawn, ahead = np.empty(n_mh), np.empty(n_mh)
+    _walk(
+        doc_start, doc_stop, word_start, word_stop, words, doc_ptr, z, word_topic, topic, alpha, alpha_row, beta,
+        beta_sum, word_ptr, token, z_by_word, alpha_keep, alpha_other, eta, pull, curve, seen, n_mh, kinds, mixed,
+        stream, work, doc, share, total, place, slope, bend, out, guess, keep, other, proposed, kind_of, drawn, ahead,
+    )  # fmt: skip
