@@ -73,8 +73,11 @@ def choose(corpus: Corpus, state: SparseState, prior: Prior) -> Choice:
 
 
 def mean_work(corpus: Corpus, choice: Choice) -> float:
-    """Weights that a token is expected to take, on average over all."""
-    return float(corpus.word_counts @ choice.work / max(corpus.n_tokens, 1))
+    """Weights that a token is expected to take, on average over all.
+
+    Not by a product of vectors: BLAS has threads of its own, which go on spinning for a while where ours are to work.
+    """
+    return float(np.sum(corpus.word_counts * choice.work) / max(corpus.n_tokens, 1))
 
 
 def candidates(corpus: Corpus, prior: Prior) -> Int32Array:
