@@ -27,7 +27,7 @@ from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel
 from topicloom.inference.long_words import choose, mean_work
 from topicloom.inference.samplers import prefers_dense
 from topicloom.inference.state import SparseState, as_dense, rebuild_lists
-from topicloom.kernels.lists import gather
+from topicloom.kernels.lists import gather, sort_lists
 
 
 class Reading(NamedTuple):
@@ -50,7 +50,8 @@ class Reading(NamedTuple):
 
 def sweep_dense(corpus: Corpus, lists: SparseState, prior: Prior) -> None:
     state, _ = get_kernel("dense").sweep(corpus, as_dense(lists), prior, Key(SEED, 1, 1), Schedule())
-    gather(state[1], lists.list_ptr, lists.list_size, lists.entries)
+    gather(state[1], *lists[1:4])
+    sort_lists(0, corpus.n_words, *lists[1:4])
 
 
 def sweep_sparse(corpus: Corpus, lists: SparseState, prior: Prior) -> None:

@@ -73,7 +73,10 @@ SMALL_BLOCKS = ("_BLOCK = 6", "_BLOCK = 0")  # a block a topic, so that blocks m
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
     "token not removed from the document's counts": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
-    "stale topic totals": [("kept[old, TOTAL] - 1.0 + kept", "kept[old, TOTAL] + kept")],
+    "stale topic totals": [("inverse_out = kept[old, INVERSE_OUT]", "inverse_out = kept[old, INVERSE]")],
+    "totals without the token not renewed on leaving": [
+        ("kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])", "pass"),
+    ],
     "totals never updated": [
         ("            kept[old, TOTAL] -= 1.0\n", ""), ("            kept[new, TOTAL] += 1.0\n", ""),
     ],
@@ -202,6 +205,9 @@ CHECKED_LONG = (  # what is kept for long words is what would be made anew
     "                for k in met[:n_met]:\n"
     "                    kept_share = kept[k, DOC] * kept[k, INVERSE]\n"
     "                    np.testing.assert_allclose(share[int(kept[k, PLACE])], kept_share, rtol=1e-12)\n"
+    "                some = kept[:, TOTAL] > 0\n"
+    "                less = kept[some, TOTAL] - 1 + kept[some, BETA_SUM]\n"
+    "                np.testing.assert_allclose(kept[some, INVERSE_OUT], 1 / less, rtol=1e-12)\n"
     "                counted = np.array([np.sum((words == v) & (z == k)) for k in range(len(coef))])\n"
     "                np.testing.assert_array_equal(rows[r] >> 1, counted)\n"
     "                np.testing.assert_allclose(pulls[r], counted @ pull, rtol=1e-9)\n"
@@ -227,6 +233,7 @@ KEPT = {
         "            if kept[new, DOC] == 1:\n                share[joined] = inverse\n",
     ),
     "row not left": ("rows[r, old] -= 2", "pass"),
+    "totals without the token not renewed on joining": ("kept[new, INVERSE_OUT] = kept[new, INVERSE]", "pass"),
     "weight of the topic that was left not mended": (
         "total_weight += _mend_own(rows, r, place, old, share, weight)", "pass",
     ),

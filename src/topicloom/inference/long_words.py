@@ -55,6 +55,8 @@ def keep(totals: Int64Array, prior: Prior) -> Topics:
     kept[:, long_words.TOTAL] = totals
     kept[:, long_words.BETA_SUM] = prior.beta_sum
     kept[:, long_words.INVERSE] = 1.0 / (totals + prior.beta_sum)
+    less, has_any = totals - 1 + prior.beta_sum, totals > 0
+    np.divide(1.0, less, out=kept[:, long_words.INVERSE_OUT], where=has_any)
     kept[:, long_words.PLACE] = long_words.NOWHERE
     blocks = np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
     met = private(one_more.astype(np.uint32))

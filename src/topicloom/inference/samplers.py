@@ -194,10 +194,10 @@ _ON_LINE = 500  # from so many topics on the first ones are placed one after the
 def prefers_dense(n_topics: int, work: float) -> bool:
     """Whether looking at all topics is quicker than at so many entries of lists and topics of documents.
 
-    Such an entry costs about as much as one and a half topics of the dense loop, which reads memory in order and works
-    on several topics at a time: ``benchmarks/crossover.py`` measures the line.
+    Such an entry costs about as much as three topics of the dense loop, which reads memory in order and works on
+    several topics at a time: ``benchmarks/crossover.py`` measures the line, which is not the same on all machines.
     """
-    return work > 0.65 * n_topics
+    return work > 0.35 * n_topics
 
 
 def place_first(

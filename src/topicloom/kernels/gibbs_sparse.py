@@ -20,6 +20,7 @@ from topicloom.kernels.long_words import (
     BETA_SUM,
     DOC,
     INVERSE,
+    INVERSE_OUT,
     LINE,
     NOWHERE,
     PLACE,
@@ -302,7 +303,7 @@ def sweep_block(
                     ask_for(later, list_ptr, list_size, entries, beta, row_of)
             start, size, r, old = list_ptr[v], list_size[v], np.int64(row_of[v]), np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
-            inverse_out = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])
+            inverse_out = kept[old, INVERSE_OUT]
             coef_out = (kept[old, DOC] - 1.0 + kept[old, ALPHA]) * inverse_out
             place = int(kept[old, PLACE])
             if r < 0:
@@ -343,6 +344,7 @@ def sweep_block(
             kept[old, TOTAL] -= 1.0
             kept[old, DOC] -= 1.0
             kept[old, INVERSE] = inverse_out
+            kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])
             share[place] = kept[old, DOC] * inverse_out
             total_coef += coef_out - coef[old]
             blocks[old >> _BLOCK] += coef_out - coef[old]
@@ -353,6 +355,7 @@ def sweep_block(
             kept[new, TOTAL] += 1.0
             kept[new, DOC] += 1.0
             inverse = 1.0 / (kept[new, TOTAL] + kept[new, BETA_SUM])
+            kept[new, INVERSE_OUT] = kept[new, INVERSE]
             kept[new, INVERSE] = inverse
             c = (kept[new, DOC] + kept[new, ALPHA]) * inverse
             total_coef += c - coef[new]

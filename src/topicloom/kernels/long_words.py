@@ -22,8 +22,9 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.kernels._jit import bare_kernel, step
 from topicloom.kernels.lists import SHIFT, TOPIC
 
-# What is kept of a topic: n_k, Σβ, 1 / (n_k + Σβ), and of the current document α_k, n_dk and its place among its topics
-TOTAL, BETA_SUM, INVERSE, ALPHA, DOC, PLACE = range(6)
+# What is kept of a topic: n_k, Σβ, 1 / (n_k + Σβ), the same with one token less, which is ready before a token asks for
+# it, and of the current document α_k, n_dk and the topic's place among the document's
+TOTAL, BETA_SUM, INVERSE, INVERSE_OUT, ALPHA, DOC, PLACE = range(7)
 NOWHERE = -1.0  # the place of a topic that the document has not had
 LINE = 8  # float64 numbers in a cache line, which is what a topic has
 SHORT, SEEDED = -1, -2  # in place of a word's row: it has none; it has none and is a seed word
