@@ -188,7 +188,7 @@ def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: in
 # -- auto ------------------------------------------------------------------------------------------------------------
 
 
-_ON_LINE = 100  # from so many topics on the first ones are placed one after the other
+_ON_LINE = 500  # from so many topics on the first ones are placed one after the other
 
 
 def prefers_dense(n_topics: int, work: float) -> bool:
