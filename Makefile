@@ -10,7 +10,7 @@ demo: $(STAMP)
 	$(BIN)/topicloom demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
