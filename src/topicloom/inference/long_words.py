@@ -1,4 +1,4 @@
-"""Which words' tokens are drawn by their documents' topics in a sweep, and the scratch that this takes.
+"""What sweeps by lists are handed: which words' tokens are drawn by their documents' topics, and their scratch.
 
 The kernels are in ``kernels.long_words``, which says what the arrays mean.
 """

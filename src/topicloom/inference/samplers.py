@@ -133,15 +133,19 @@ def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, sched
     return _list_sweep(corpus, lists, prior, key, schedule, choose(corpus, lists, prior))
 
 
+def _by_lists(prior: Prior) -> tuple[FloatArray, Int32Array, FloatArray, Int32Array, FloatArray]:
+    """What kernels that work by lists take of the prior: Σβ is with what is kept of the topics."""
+    return prior.alpha, prior.alpha_row, prior.beta, prior.boost_row, prior.boost
+
+
 def sweep_lists(
     corpus: Corpus, docs: Range, words: Range, state: SparseState, prior: Prior, long: LongWords, topics: Topics,
     rng: AnyArray, kernel: Callable[..., None] = gibbs_sparse.sweep_block,
 ) -> Int64Array:  # fmt: skip
     """One block of a sweep by lists."""
     work = np.zeros(2, np.int64)
-    of_prior = prior.alpha, prior.alpha_row, prior.beta, prior.boost_row, prior.boost
     kernel(
-        *docs, *words, corpus.words, corpus.doc_ptr, *state[:4], *of_prior, *long, *topics,
+        *docs, *words, corpus.words, corpus.doc_ptr, *state[:4], *_by_lists(prior), *long, *topics,
         *limits(long, words, state, topics), rng, work,
     )  # fmt: skip
     state.topic[:] = topics.kept[:, long_words.TOTAL]
@@ -206,8 +210,7 @@ def place_first(
 ) -> None:  # fmt: skip
     """Fill z, lists, rows and totals."""
     topics = keep(np.zeros(prior.n_topics, np.int64), prior)
-    of_prior = prior.alpha, prior.alpha_row, prior.beta, prior.boost_row, prior.boost
-    kernel(corpus.words, corpus.doc_ptr, *state[:4], *of_prior, *long, *topics, rng)
+    kernel(corpus.words, corpus.doc_ptr, *state[:4], *_by_lists(prior), *long, *topics, rng)
     state.topic[:] = topics.kept[:, long_words.TOTAL]
 
 
