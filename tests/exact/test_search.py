@@ -1,9 +1,32 @@
-"""The search for the drawn topic, at every length that takes another path through it."""
+"""Weights and the search for the drawn topic, at every length that takes another path through it."""
 
+import importlib
+import inspect
+
+import numba
 import numpy as np
 import pytest
 
+import oracle
+from sweeping import plain_steps, sweep_once, undecorated
+from topicloom.inference.state import rebuild_counts
+from topicloom.kernels import gibbs_dense, lanes
+from topicloom.kernels.rng import stream
 from topicloom.kernels.search import search
+
+LENGTHS = [1, 2, 3, 4, 7, 15, 16, 17, 20, 31, 32, 33, 39, 100, 128, 145]
+
+
+@numba.njit
+def weigh(row, beta, boost, coef, weight, sums):
+    if boost.shape[0] == 0:
+        return lanes.weigh(row, beta, coef, weight, sums)
+    return lanes.weigh_boosted(row, beta, boost, coef, weight, sums)
+
+
+@numba.njit
+def search_lanes(weight, sums, u):
+    return lanes.search_lanes(weight, sums, u)
 
 
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 18, 100, 127, 128, 129, 145, 300, 1000])
@@ -26,3 +49,59 @@ def test_weights_of_zero_are_never_drawn() -> None:
     weight = np.zeros(40)
     weight[[3, 20, 33]] = 1.0
     assert {search(weight, u) for u in np.linspace(0, 3, 301)[:-1]} == {3, 20, 33}
+
+
+@pytest.mark.parametrize("boosted", [False, True])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_weights_in_lanes(n: int, boosted: bool) -> None:
+    rng = np.random.default_rng(n)
+    for gap in (0, 1, 3, 8):  # wherever the arrays lie, they need not start where a vector does
+        row, coef = rng.integers(0, 9, n + gap).astype(np.int32)[gap:], rng.random(n + gap)[gap:]
+        boost = rng.random(n + gap)[gap:] if boosted else np.zeros(0)
+        weight, sums = np.full(n + 1, -1.0), np.full(lanes.LANES + 2, -1.0)
+        total = weigh(row, 0.1, boost, coef, weight[:n], sums[:-1])
+        expected = (row + (0.1 + boost if boosted else 0.1)) * coef
+        np.testing.assert_array_equal(weight, [*expected, -1.0])  # and nothing is written beyond the end
+        plain_weight, plain_sums = np.empty(n), np.empty(lanes.LANES + 1)
+        plain = lanes.weigh_boosted if boosted else lanes.weigh
+        plain_total = plain(row, 0.1, *([boost] if boosted else []), coef, plain_weight, plain_sums)
+        np.testing.assert_array_equal(plain_weight, expected)
+        np.testing.assert_allclose(sums, [*plain_sums, -1.0], rtol=1e-14)
+        np.testing.assert_allclose([total, plain_total], expected.sum(), rtol=1e-14)
+        of_lanes = np.zeros(lanes.LANES + 1)
+        np.add.at(of_lanes, [lanes.lane_of.py_func(k, n) for k in range(n)], expected)
+        np.testing.assert_allclose(sums[:-1], of_lanes, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_every_stretch_of_a_lane_leads_to_its_own_topic(n: int) -> None:
+    weight = np.random.default_rng(n).integers(1, 9, n).astype(float)
+    sums, lane = np.zeros(lanes.LANES + 1), np.array([lanes.lane_of.py_func(k, n) for k in range(n)])
+    np.add.at(sums, lane, weight)
+    start = 0.0
+    for k in np.lexsort((np.arange(n), lane)):
+        for u in (start, start + weight[k] / 2, np.nextafter(start + weight[k], 0)):
+            assert search_lanes(weight, sums, u) == k
+        start += weight[k]
+    assert 0 <= search_lanes(weight, sums, start + 1.0) < n  # rounding past the end stays inside
+
+
+def test_other_types_are_not_read_as_if_they_were_the_right_ones() -> None:
+    numbers = np.ones(20)
+    with pytest.raises(AssertionError):
+        weigh(np.ones(20, np.int64), 0.1, np.zeros(0), numbers, numbers.copy(), np.zeros(lanes.LANES + 1))
+
+
+@pytest.mark.parametrize("n_topics", [16, 37])
+def test_a_sweep_in_vectors_is_the_sweep_without(n_topics: int) -> None:
+    """Enumeration has few topics, which fill no lanes but in plain Python, where there may be two."""
+    names: dict[str, object] = {"__name__": "plain"}
+    exec(undecorated(inspect.getsource(importlib.import_module("topicloom.kernels.gibbs_dense"))), names)
+    names.update(plain_steps(names))
+    case, z = oracle.random_case(5, 6, 8, n_topics)
+    states = [rebuild_counts(case.corpus, z.copy(), n_topics) for _ in range(2)]
+    for t in range(20):
+        for sweep, state in zip((gibbs_dense.sweep_block, names["sweep_block"]), states, strict=True):
+            sweep_once(sweep, case.corpus, state, case.prior, stream(7, t))
+        np.testing.assert_array_equal(states[0].z, states[1].z)
+    assert np.any(states[0].z != z)

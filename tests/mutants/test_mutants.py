@@ -17,10 +17,11 @@ import oracle
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
 from topicloom.inference.hyper import RATE
-from topicloom.inference.kernel import Prior
+from topicloom.inference.kernel import Prior, make_prior
 from topicloom.inference.long_words import new_rows
 from topicloom.inference.samplers import dense_scratch, place_first
 from topicloom.inference.state import rebuild_counts, rebuild_lists
+from topicloom.kernels import lanes
 from topicloom.kernels.rng import path_key, stream
 
 REPLICATES = 2500
@@ -68,6 +69,11 @@ DENSE = {
     "sum of the weights with the token in it": [("sum_out = total_all - counted + stay", "sum_out = total_all")],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
     "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
+}
+NARROW = {  # with two lanes, so that lanes matter with few topics
+    "token not taken out of its lane": [("            lanes[lane] -= counted\n", "")],
+    "lane of the old topic not renewed": [("            lanes[lane] += stay\n", "")],
+    "lane of the new topic not renewed": [("            lanes[lane_of(new, n_topics)] += joined - weight[new]\n", "")],
 }
 SMALL_BLOCKS = ("_BLOCK = 6", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
@@ -141,6 +147,16 @@ def test_wrong_sweeps_are_rejected(module: str, name: str, changes: list[tuple[s
             if worst < REJECT:
                 return
     assert worst < REJECT
+
+
+@pytest.mark.parametrize("name", ["the right one", *NARROW])
+def test_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LANES", 2)
+    sweep = mutate("kernels.gibbs_dense", *NARROW.get(name, [])).sweep_block
+    run = oracle.tiny_corpus([[0, 0, 0, 0], [0, 1]], 2)  # what lanes hold is used again for the next token of a word
+    prior = make_prior(np.array([0.2, 0.7, 0.4]), np.array([0.6, 0.1]), 2)
+    p = sweep_p_value(sweep, rebuild_counts, oracle.Case(run, prior), n=4 * REPLICATES)
+    assert p > oracle.FALSE_ALARM if name == "the right one" else p < REJECT
 
 
 def test_a_list_that_loses_a_topic_too_soon_is_rejected() -> None:

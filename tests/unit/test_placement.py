@@ -15,7 +15,6 @@ import topicloom.kernels
 from topicloom.kernels import (
     exponent,
     foldin,
-    gibbs_dense,
     left_to_right,
     medlda_dense,
     variational_bayes,
@@ -25,7 +24,6 @@ from topicloom.kernels import (
 Call = Callable[..., float]
 COUNTS = np.arange(100, dtype=np.int32)
 CASES: dict[str, tuple[int, Call]] = {
-    "dense": (3, lambda coef, boost, w: gibbs_dense.weigh_boosted(COUNTS[: len(w)], 0.1, boost, coef, w)),
     "foldin": (3, foldin._weigh),
     "left_to_right": (4, left_to_right._weigh),
     "medlda": (3, lambda coef, lift, w: medlda_dense._weigh(COUNTS[: len(w)], 0.1, coef, lift, w)),

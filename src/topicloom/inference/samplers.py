@@ -33,6 +33,7 @@ from topicloom.inference.state import (
 )
 from topicloom.kernels import counts, gibbs_dense, gibbs_sparse, lists, long_words
 from topicloom.kernels.gibbs_start import place_tokens
+from topicloom.kernels.lanes import LANES
 from topicloom.kernels.rng import stream
 
 # One block of a sweep: (documents from, to, words from, to), state with its own totals, prior, stream. Returns how
@@ -41,10 +42,10 @@ Range = tuple[int, int]
 Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
 
 
-def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array]:
+def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, FloatArray]:
     """What the dense kernel writes into, apart from what other threads write."""
     numbers = np.zeros(prior.n_topics)
-    return private(numbers), private(numbers), private(numbers.astype(np.int32))
+    return private(numbers), private(numbers), private(numbers.astype(np.int32)), private(np.zeros(LANES + 1))
 
 
 def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:

@@ -5,7 +5,7 @@ The weight of topic k for a token of word v in document d is, with the token its
     (n_kv + β_kv) · (n_dk + α_k) / (n_k + Σ_v β_kv).
 
 The last two factors do not depend on the word and are kept per document in ``coef``; only the two topics that a token
-leaves and joins change, so the loop over topics is one addition and one multiplication on contiguous memory.
+leaves and joins change, so the loop over topics is two additions and a multiplication on contiguous memory (``lanes``).
 Document counts are built when a document is entered and never stored: 4 bytes a topic-word cell, none a document.
 """
 
@@ -13,29 +13,12 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import bare_kernel, kernel
+from topicloom.kernels.lanes import LANES, lane_of, search_lanes, weigh, weigh_boosted
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
-from topicloom.kernels.search import search
-from topicloom.kernels.sums import sum_of
 
 _AHEAD = 6  # tokens from now whose rows are asked for
 _LINE = 16  # counts in a cache line
-
-
-@kernel
-def weigh(row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray) -> float:
-    """Fill ``weight`` and return its sum."""
-    for k in range(coef.shape[0]):
-        weight[k] = (row[k] + beta) * coef[k]
-    return sum_of(weight)
-
-
-@kernel
-def weigh_boosted(row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray) -> float:
-    """As ``weigh`` for a seed word, whose prior differs from topic to topic."""
-    for k in range(coef.shape[0]):
-        weight[k] = (row[k] + (beta + boost[k])) * coef[k]
-    return sum_of(weight)
 
 
 @kernel
@@ -57,13 +40,13 @@ def sweep_block(
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
     boost_row: Int32Array, boost: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array,
-    stream: UInt64Array, work: Int64Array,
+    lanes: FloatArray, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
     Weights are made with all tokens counted, once for a run of tokens of one word: taking a token out, and a move,
-    change the weights of one and of two topics. ``weight``, ``coef`` and ``doc`` are scratch, a number a topic;
-    ``work`` returns how many tokens changed and how many weights were computed.
+    change the weights of one and of two topics. ``weight``, ``coef`` and ``doc`` are scratch, a number a topic,
+    and ``lanes``; ``work`` returns how many tokens changed and how many weights were computed.
     """
     n_topics, n_tokens = topic.shape[0], words.shape[0]
     changed, weighed = 0, 0
@@ -85,10 +68,10 @@ def sweep_block(
                 weighed_word = v
                 weighed += n_topics
                 if seeded:
-                    total_all = weigh_boosted(row, beta[v], boost[boost_row[v]], coef, weight)
+                    total_all = weigh_boosted(row, beta[v], boost[boost_row[v]], coef, weight, lanes)
                 else:
-                    total_all = weigh(row, beta[v], coef, weight)
-            old = z[i]
+                    total_all = weigh(row, beta[v], coef, weight, lanes)
+            old = np.int64(z[i])
             b = beta[v] + boost[boost_row[v], old] if seeded else beta[v]
             coef_out = (doc[old] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
             stay = (row[old] - 1 + b) * coef_out
@@ -97,12 +80,16 @@ def sweep_block(
             u = uniform(stream) * sum_out
             if u < stay:  # the commonest outcome once a chain has settled, so it comes first
                 continue
+            lane = lane_of(old, n_topics)
             weight[old] = 0.0
-            new = search(weight, u - stay)
-            weight[old] = stay
-            if new == old:  # only by rounding, at the end of the weights
+            lanes[lane] -= counted
+            new = search_lanes(weight, lanes, u - stay)
+            if new == old:  # only by rounding, at the end of a lane
                 weight[old] = counted
+                lanes[lane] += counted
                 continue
+            weight[old] = stay
+            lanes[lane] += stay
             row[old] -= 1
             topic[old] -= 1
             doc[old] -= 1
@@ -114,6 +101,7 @@ def sweep_block(
             b = beta[v] + boost[boost_row[v], new] if seeded else beta[v]
             joined = (row[new] + b) * coef[new]
             total_all = sum_out - weight[new] + joined
+            lanes[lane_of(new, n_topics)] += joined - weight[new]
             weight[new] = joined
             z[i] = new
             changed += 1
@@ -130,6 +118,7 @@ def conditional(
     """The weights from which ``sweep`` would draw this token's topic; leaves the state as it was."""
     coef = np.empty(topic.shape[0], np.float64)
     doc = np.empty(topic.shape[0], np.int32)
+    lanes = np.empty(LANES + 1, np.float64)
     a = alpha[alpha_row[d]]
     enter_document(z, doc_ptr[d], doc_ptr[d + 1], a, topic, beta_sum, doc, coef)
     v, old = words[token], z[token]
@@ -138,8 +127,8 @@ def conditional(
     doc[old] -= 1
     coef[old] = (doc[old] + a[old]) / (topic[old] + beta_sum[old])
     if boost_row[v] < 0:
-        weigh(word_topic[v], beta[v], coef, weight)
+        weigh(word_topic[v], beta[v], coef, weight, lanes)
     else:
-        weigh_boosted(word_topic[v], beta[v], boost[boost_row[v]], coef, weight)
+        weigh_boosted(word_topic[v], beta[v], boost[boost_row[v]], coef, weight, lanes)
     word_topic[v, old] += 1
     topic[old] += 1

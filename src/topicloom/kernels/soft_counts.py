@@ -8,7 +8,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.kernels._jit import bare_kernel
-from topicloom.kernels.gibbs_dense import weigh, weigh_boosted
+from topicloom.kernels.lanes import weigh, weigh_boosted
 from topicloom.kernels.search import put_in_order
 
 
@@ -23,13 +23,14 @@ def add_soft_counts(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
     z: AnyArray, word_topic: Int32Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array,
     beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
-    out_doc: FloatArray, out_word: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array, keys: Int64Array,
+    out_doc: FloatArray, out_word: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array, lanes: FloatArray,
+    keys: Int64Array,
 ) -> None:  # fmt: skip
     """Add Σ_j T(z_dj = k) to ``out_doc[d]`` and ``out_word[v]`` for the given documents and words.
 
     An output with no rows is left out. A cell always receives its terms in the same order (by document, then by word
     and current topic), whichever ranges the calls cut the work into. ``weight``, ``coef`` and ``doc`` are scratch, a
-    number a topic, and ``keys`` with room for the tokens of the longest document.
+    number a topic, ``lanes``, and ``keys`` with room for the tokens of the longest document.
     """
     n_topics = topic.shape[0]
     for d in range(doc_start, doc_stop):
@@ -59,9 +60,9 @@ def add_soft_counts(
             coef[own] = 0.0
             b = beta[v]
             if boost_row[v] < 0:
-                total = weigh(word_topic[v], b, coef, weight)
+                total = weigh(word_topic[v], b, coef, weight, lanes)
             else:
-                total = weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight)
+                total = weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight, lanes)
                 b += boost[boost_row[v], own]
             coef[own] = kept
             w = (word_topic[v, own] - 1 + b) * (doc[own] - 1 + a[own]) / (topic[own] - 1 + beta_sum[own])
