@@ -11,7 +11,7 @@ from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64A
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import private
-from topicloom.inference.state import SparseState
+from topicloom.inference.state import SparseState, State, list_sizes
 from topicloom.kernels import counts, gibbs_sparse, long_words
 
 _LOOKED_AT = 256  # documents by which their number of topics is judged
@@ -63,14 +63,15 @@ def keep(totals: Int64Array, prior: Prior) -> Topics:
     return Topics(private(kept), private(numbers), private(blocks), met, private(one_more), private(one_more))
 
 
-def choose(corpus: Corpus, state: SparseState, prior: Prior) -> Choice:
+def choose(corpus: Corpus, state: State | SparseState, prior: Prior) -> Choice:
     """The words whose lists are longer than what a draw by the document looks at, judged by the state alone."""
     looked_at = np.unique(np.linspace(0, corpus.n_docs - 1, _LOOKED_AT).astype(np.int64))
     topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
     pulled = prior.alpha.max(axis=0).sum()
     in_vain = 0.5 * pulled / (pulled + length)  # share of the list that is searched, as few draws come to that
-    is_long = _may_be(corpus, prior) & ((1 - in_vain) * state.list_size > _LONGER * topics)
-    work = np.where(is_long, topics + in_vain * state.list_size, state.list_size)
+    sizes = list_sizes(state)
+    is_long = _may_be(corpus, prior) & ((1 - in_vain) * sizes > _LONGER * topics)
+    work = np.where(is_long, topics + in_vain * sizes, sizes)
     return Choice(np.flatnonzero(is_long).astype(np.int32), work)
 
 

@@ -26,6 +26,7 @@ from topicloom.inference.state import (
     SparseState,
     State,
     as_dense,
+    as_lists,
     new_assignments,
     new_lists,
     rebuild_counts,
@@ -199,10 +200,10 @@ _ON_LINE = 500  # from so many topics on the first ones are placed one after the
 def prefers_dense(n_topics: int, work: float) -> bool:
     """Whether looking at all topics is quicker than at so many entries of lists and topics of documents.
 
-    Such an entry costs about as much as three topics of the dense loop, which reads memory in order and works on
+    Such an entry costs about as much as eight topics of the dense loop, which reads memory in order and works on
     several topics at a time: ``benchmarks/crossover.py`` measures the line, which is not the same on all machines.
     """
-    return work > 0.35 * n_topics
+    return work > n_topics / 8
 
 
 def place_first(
@@ -238,14 +239,17 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    sparse = cast(SparseState, state)
-    choice = choose(corpus, sparse, prior)
-    if not prefers_dense(prior.n_topics, mean_work(corpus, choice)):
-        return _list_sweep(corpus, sparse, prior, key, schedule, choice)
-    dense, info = _dense_sweep(corpus, as_dense(sparse), prior, key, schedule)
-    lists.gather(cast(State, dense).word_topic, *sparse[1:4])
-    lists.sort_lists(0, corpus.n_words, *sparse[1:4])
-    return sparse, info
+    """Counts stay in the form that the sweep liked; both forms are functions of z, so a resumed run decides alike."""
+    counted = cast(State | SparseState, state)
+    choice = choose(corpus, counted, prior)
+    if prefers_dense(prior.n_topics, mean_work(corpus, choice)):
+        return _dense_sweep(corpus, as_dense(counted), prior, key, schedule)
+    return _list_sweep(corpus, as_lists(corpus, counted), prior, key, schedule, choice)
+
+
+def _auto_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+    of = _dense_conditional if isinstance(state, State) else _sparse_conditional
+    return of(corpus, state, prior, token)
 
 
 # -- the joint -------------------------------------------------------------------------------------------------------
@@ -263,4 +267,4 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
 
 register(Kernel("dense", _dense_init, rebuild_counts, _dense_sweep, log_joint, _dense_conditional, exact=True))
 register(Kernel("sparse", _sparse_init, rebuild_lists, _sparse_sweep, log_joint, _sparse_conditional, exact=True))
-register(Kernel("auto", _auto_init, rebuild_lists, _auto_sweep, log_joint, _sparse_conditional, exact=True))
+register(Kernel("auto", _auto_init, rebuild_lists, _auto_sweep, log_joint, _auto_conditional, exact=True))

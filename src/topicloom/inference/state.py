@@ -125,6 +125,25 @@ def as_dense(state: AnyState) -> State:
     return State(state.z, word_topic, state.topic)
 
 
+def as_lists(corpus: Corpus, state: State | SparseState) -> SparseState:
+    """The same counts as lists."""
+    if isinstance(state, SparseState):
+        return state
+    of_words = new_lists(corpus, state.z, len(state.topic))._replace(topic=state.topic)
+    lists.gather(state.word_topic, *of_words[1:4])
+    lists.sort_lists(0, corpus.n_words, *of_words[1:4])
+    return of_words
+
+
+def list_sizes(state: State | SparseState) -> Int32Array:
+    """[V] in how many topics each word occurs."""
+    if isinstance(state, SparseState):
+        return state.list_size
+    sizes = np.empty(len(state.word_topic), np.int32)
+    lists.measure(state.word_topic, sizes)
+    return sizes
+
+
 def count_histogram(state: AnyState) -> Int64Array:
     """How often each value n_kv > 0 occurs, indexed by the value."""
     if not isinstance(state, SparseState):

@@ -162,7 +162,7 @@ def _arrays(context: Any, builder: Any, signature: Any, arguments: Any) -> list[
     ]
 
 
-@overload(weigh)
+@overload(weigh, inline="always")
 def _(row: Any, beta: Any, coef: Any, weight: Any, lanes: Any) -> Callable[..., float]:
     def compiled(row: Any, beta: Any, coef: Any, weight: Any, lanes: Any) -> float:
         return _weigh(row, beta, coef, weight, lanes)  # type: ignore[call-arg]
@@ -170,7 +170,7 @@ def _(row: Any, beta: Any, coef: Any, weight: Any, lanes: Any) -> Callable[..., 
     return compiled
 
 
-@overload(weigh_boosted)
+@overload(weigh_boosted, inline="always")
 def _(row: Any, beta: Any, boost: Any, coef: Any, weight: Any, lanes: Any) -> Callable[..., float]:
     def compiled(row: Any, beta: Any, boost: Any, coef: Any, weight: Any, lanes: Any) -> float:
         return _weigh_boosted(row, beta, boost, coef, weight, lanes)  # type: ignore[call-arg]

@@ -90,6 +90,16 @@ def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, wor
 
 
 @bare_kernel
+def measure(word_topic: Int32Array, list_size: Int32Array) -> None:
+    """How long the lists of a dense matrix of counts would be."""
+    for v in range(word_topic.shape[0]):
+        n = np.int32(0)
+        for k in range(word_topic.shape[1]):
+            n += word_topic[v, k] > 0
+        list_size[v] = n
+
+
+@bare_kernel
 def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
     """Fill the lists from the dense matrix of counts, in the order of the topics."""
     for v in range(word_topic.shape[0]):
