@@ -200,10 +200,11 @@ _ON_LINE = 500  # from so many topics on the first ones are placed one after the
 def prefers_dense(n_topics: int, work: float) -> bool:
     """Whether looking at all topics is quicker than at so many entries of lists and topics of documents.
 
-    Such an entry costs about as much as eight topics of the dense loop, which reads memory in order and works on
-    several topics at a time: ``benchmarks/crossover.py`` measures the line, which is not the same on all machines.
+    Such an entry costs about as much as seven topics of the dense loop, which reads memory in order and works on
+    several topics at a time, and a token as much as six entries more: ``benchmarks/crossover.py`` measures the line,
+    which is not the same on all machines.
     """
-    return work > n_topics / 8
+    return work > n_topics / 7 - 6
 
 
 def place_first(
