@@ -83,7 +83,7 @@ def _sweep_blocks(
 
         def run(task: tuple[AnyState, int, Range, Range], r: int = r) -> Int64Array:
             own_state, s, own_docs, own_words = task
-            rng = stream(key.seed, SWEEP, key.chain, key.sweep, r, s)
+            rng = private(stream(key.seed, SWEEP, key.chain, key.sweep, r, s))
             return block(corpus, own_docs, own_words, own_state, prior, rng)
 
         work += np.sum(run_in_place(run, tasks, schedule.n_jobs), axis=0)
