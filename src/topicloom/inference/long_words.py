@@ -65,7 +65,8 @@ def keep(totals: Int64Array, prior: Prior) -> Topics:
 
 def choose(corpus: Corpus, state: State | SparseState, prior: Prior) -> Choice:
     """The words whose lists are longer than what a draw by the document looks at, judged by the state alone."""
-    looked_at = np.unique(np.linspace(0, corpus.n_docs - 1, _LOOKED_AT).astype(np.int64))
+    n = min(corpus.n_docs, _LOOKED_AT)
+    looked_at = np.arange(n) * (corpus.n_docs - 1) // max(n - 1, 1)
     topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
     pulled = prior.alpha.max(axis=0).sum()
     in_vain = 0.5 * pulled / (pulled + length)  # share of the list that is searched, as few draws come to that

@@ -54,7 +54,9 @@ def run_in_place(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
 
     For tasks of about equal length that come again with the same memory: what a core has in its cache stays there.
     """
-    n = max(1, min(n_jobs, len(tasks)))
+    n = min(n_jobs, len(tasks))
+    if n <= 1:
+        return [function(task) for task in tasks]
 
     def run(thread: int) -> list[R]:
         return [function(task) for task in tasks[thread * len(tasks) // n : (thread + 1) * len(tasks) // n]]
@@ -122,8 +124,8 @@ def private(like: A) -> A:
 
 def cut(loads: Int64Array, n_parts: int) -> list[tuple[int, int]]:
     """Cut 0 … len(loads) into at most ``n_parts`` ranges of about equal total load, none of them empty."""
-    if len(loads) == 0:
-        return []
+    if len(loads) == 0 or n_parts == 1:
+        return [(0, len(loads))][: len(loads)]
     reached = np.cumsum(loads + 1)  # the 1 keeps empty documents from piling up in one part
     goals = reached[-1] * np.arange(1, n_parts) / n_parts
     edges = np.unique(np.concatenate(([0], np.searchsorted(reached, goals), [len(loads)])))
