@@ -225,13 +225,13 @@ def draw_weights(
 
     def run(part: Range) -> None:
         own = slice(*part)
-        eta, *of_documents = (private(array[:, own]) for array in (state.eta, pull, curve, value))
+        eta, *of_documents = (private(_widened(array[:, own])) for array in (state.eta, pull, curve, value))
         numbers = (private(np.zeros(eta.shape[1])) for _ in range(3))
         streams = private(np.zeros((eta.shape[1], 4), np.uint64))
         medlda_weights.draw_coordinates(
             part[0], *columns, *of_documents[:2], state.nu, n_gibbs, path, eta, of_documents[2], streams, *numbers
         )
-        state.eta[:, own] = eta
+        state.eta[:, own] = eta[:, : part[1] - part[0]]
 
     run_parallel(run, parts, n_jobs)
 
