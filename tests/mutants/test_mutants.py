@@ -75,7 +75,7 @@ NARROW = {  # with two lanes, so that lanes matter with few topics
     "lane of the old topic not renewed": [("            lanes[lane] += stay\n", "")],
     "lane of the new topic not renewed": [("            lanes[lane_of(new, n_topics)] += joined - weight[new]\n", "")],
 }
-SMALL_BLOCKS = ("_BLOCK = 6", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
+SMALL_BLOCKS = ("_BLOCK = 8", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
     "token not removed from the document's counts": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],

@@ -36,7 +36,7 @@ from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
 
-_BLOCK = 6  # log₂ of the topics whose factors are summed together
+_BLOCK = 8  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
 
@@ -45,7 +45,7 @@ def n_blocks(n_topics: int) -> int:
     return ((n_topics - 1) >> _BLOCK) + 1
 
 
-@kernel
+@bare_kernel
 def search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
     found = 0
     for k in range(coef.shape[0]):
@@ -57,7 +57,7 @@ def search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
     return found
 
 
-@kernel
+@bare_kernel
 def keep_alpha(a: FloatArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray) -> None:
     """Factors of a document without tokens, and their sums."""
     for k in range(coef.shape[0]):
@@ -67,7 +67,7 @@ def keep_alpha(a: FloatArray, kept: FloatArray, coef: FloatArray, blocks: FloatA
         blocks[b] = sum_of(coef[b << _BLOCK : (b + 1) << _BLOCK])
 
 
-@kernel
+@bare_kernel
 def search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
     """The topic in whose stretch of the running sum of ``coef`` u falls: looks at one block's topics alone."""
     b, last = 0, blocks.shape[0] - 1
@@ -77,7 +77,7 @@ def search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
     return (b << _BLOCK) + search(coef[b << _BLOCK : (b + 1) << _BLOCK], u)
 
 
-@kernel
+@bare_kernel
 def _mend(
     entries: Int64Array, start: int, size: int, own: int, at: int, new: int, coef: FloatArray, weight: FloatArray
 ) -> float:  # fmt: skip
@@ -113,7 +113,7 @@ def ask_for(
     prefetch(entries, list_ptr[v] + LINE)
 
 
-@kernel
+@bare_kernel
 def _enter(
     z: AnyArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray
 ) -> int:  # fmt: skip
@@ -133,7 +133,7 @@ def _enter(
     return n_met
 
 
-@kernel
+@bare_kernel
 def leave(kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, n_met: int) -> None:
     """Back to the prior's share for the topics that the document has or had."""
     for j in range(n_met):
