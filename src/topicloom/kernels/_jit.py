@@ -4,7 +4,9 @@ Kernels are called with whole states and priors spread out (``*state, *prior``),
 their types promise the result alone.
 """
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -14,6 +16,18 @@ from topicloom._types import AnyArray
 
 A = TypeVar("A", bound=AnyArray)
 R = TypeVar("R")
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# Of all kernels' sources. Kernels inline functions and constants of other files, which Numba does not look at when it
+# takes compiled code from disk: without this, a new version of the package could run parts of the old one.
+SOURCES = _digest(Path(__file__).parent)
 
 
 def kernel(function: Callable[..., R]) -> Callable[..., R]:
@@ -54,13 +68,14 @@ def _compile(
 ) -> Callable[..., R]:  # fmt: skip
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", "_nrt": counts_references}
 
-    def compiled(cache: bool) -> Callable[..., R]:
-        return cast(Callable[..., R], numba.njit(cache=cache, **options)(function))
-
     try:
-        return compiled(cache=True)
+        dispatcher = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place to cache in
-        return compiled(cache=False)
+        dispatcher = numba.njit(**options)(function)
+    else:
+        file = dispatcher._cache._cache_file
+        file._source_stamp = (file._source_stamp, SOURCES)
+    return cast(Callable[..., R], dispatcher)
 
 
 def as_input(array: A) -> A:

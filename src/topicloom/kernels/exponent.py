@@ -2,7 +2,6 @@
 
 The library's exp is called for one number after the other; these loops vectorise. e^x = 2^n e^r with n whole and
 |r| ≤ ½ log 2, e^r by its series to r¹³ (relative error below 3·10⁻¹⁶), and 2^n by adding n to the exponent's bits.
-Kernels inline this function and Numba's cache of a kernel does not see changes made here: ``make clean`` after an edit.
 """
 
 import numpy as np

@@ -1,8 +1,4 @@
-"""Normal, gamma and Dirichlet variates from a stream.
-
-Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
-edit.
-"""
+"""Normal, gamma and Dirichlet variates from a stream."""
 
 from math import exp, inf, log, sqrt
 

@@ -1,8 +1,4 @@
-"""A word's topics and their counts side by side in one list, the larger counts first, so that searches end early.
-
-Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
-edit.
-"""
+"""A word's topics and their counts side by side in one list, the larger counts first, so that searches end early."""
 
 import numpy as np
 

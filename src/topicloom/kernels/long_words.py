@@ -12,8 +12,6 @@ drawn again, and the topic has exactly the distribution that it should have with
 
 While a sweep lasts a long word's counts are a row over all topics, 2 n_kv, plus 1 if the topic is in the word's list.
 The list may then hold topics that the word has left, and its counts are out of date; its order still suits searches.
-Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
-edit.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Ask for memory before it is needed.
 
 A sampler knows the words to come, and where their counts are; what the processor cannot guess by itself it can be told.
-A hint changes no result. Kernels inline this function: ``make clean`` after an edit.
+A hint changes no result.
 """
 
 from collections.abc import Callable

@@ -3,9 +3,6 @@
 A stream is the 256-bit state of xoshiro256++ (Blackman and Vigna), four uint64, seeded by hashing a path such as
 (seed, chain, sweep, shard) with the finaliser of SplitMix64. Two paths that differ anywhere give unrelated streams,
 so results do not depend on threads, and a run can go on from its sweep number alone.
-
-Kernels that draw inline these functions, and Numba's cache of a kernel does not see changes made here: after editing
-this file clear the caches (``make clean``).
 """
 
 import numpy as np

@@ -1,9 +1,6 @@
 """Where a uniform draw falls among weights or their running sums; short arrays in order.
 
 NumPy's own functions for the last two take seconds to compile.
-
-Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
-edit.
 """
 
 import numpy as np

@@ -1,8 +1,7 @@
 """exp, digamma and trigamma as straight arithmetic, so that loops over topics that call them vectorise.
 
 No branch and no call into a library: LLVM turns a loop over these into vector instructions. Relative errors are below
-1e-13 where the result is not close to a zero of the function (tests hold them to scipy's). Kernels inline these
-functions, and Numba's cache of a kernel does not see changes made here: after editing this file clear the caches.
+1e-13 where the result is not close to a zero of the function (tests hold them to scipy's).
 """
 
 import numpy as np

@@ -2,8 +2,6 @@
 
 They read and never write. A loop that also stores is compiled twice, with and without vector instructions, and takes
 the one or the other by where its arrays lie in memory; elementwise work is the same in both, a reordered sum is not.
-Kernels inline these functions and Numba's cache of a kernel does not see changes made here: ``make clean`` after an
-edit.
 """
 
 from topicloom._types import AnyArray, FloatArray
