@@ -140,7 +140,7 @@ def _lists(task: _Task) -> _Room:
 
 
 def _auto(task: _Task) -> _Room:
-    """Lists, and beside them rows, or a dense matrix in those sweeps that are quicker with one."""
+    """Lists and rows, or a dense matrix where sweeps are quicker with one; both while one is made from the other."""
     return _Room(_lists(task).counts, sweep=4 * task.n_words * task.n_topics)
 
 

@@ -5,7 +5,7 @@ are added up apart, as one more lane. The sums of the lanes cost nothing beyond 
 at them and then at the topics of one lane.
 
 The additions are written out in vectors, in place of a loop that LLVM may turn into some: their order is the same on
-every machine, and so are results.
+every machine.
 """
 
 from collections.abc import Callable
