@@ -38,6 +38,9 @@ from topicloom.kernels.sums import dot, sum_of
 
 _BLOCK = 8  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
+_SOON = 2  # tokens from now whose rows are asked for, where rows are long: the numbers of the document's topics
+_NEXT = 160  # tokens from now, about a document, whose topics are asked for, where topics are many
+_FAR, _MANY = 1 << 17, 1 << 11  # cells of rows, and topics, beyond which they are asked for: near caches are full
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
 
 
@@ -275,6 +278,7 @@ def sweep_block(
     computed.
     """
     n_tokens = words.shape[0]
+    far, many = rows.size > _FAR, kept.shape[0] > _MANY
     row, total_coef = -1, 0.0
     changed, weighed, wasted = 0, 0, 0
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
@@ -301,6 +305,14 @@ def sweep_block(
                 prefetch(list_ptr, words[i + 2 * _AHEAD])
                 if word_start <= later < word_stop:  # other words' lists are being written by other threads
                     ask_for(later, list_ptr, list_size, entries, beta, row_of)
+            if many and i + _NEXT < n_tokens:
+                prefetch(kept, int(z[i + _NEXT]) * LINE)
+                prefetch(coef, int(z[i + _NEXT]))
+            if far and i + _SOON < end:
+                later = words[i + _SOON]
+                if word_start <= later < word_stop and later != v and row_of[later] >= 0:
+                    for j in range(n_met):
+                        prefetch(rows, int(row_of[later]) * rows.shape[1] + met[j])
             start, size, r, old = list_ptr[v], list_size[v], np.int64(row_of[v]), np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = kept[old, INVERSE_OUT]
