@@ -159,16 +159,19 @@ def draw_topics(
     """Topics by proposals."""
     whole = composition in ("mixture", "cycle")
     kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
-    seen = value
-    if medlda.EXP in kinds:
-        seen, pull, curve = np.empty(value.shape), pull.copy(), curve.copy()
-        path = path_key(key.seed, _NOISE, key.chain, key.sweep)
-        run_parallel(
-            lambda part: augment.add_noise(*part, _NOISE_SHARE, value, path, pull, curve, seen),
-            cut(corpus.doc_lengths, _PARTS), schedule.n_jobs,
-        )  # fmt: skip
+    given = value, pull, curve
+    seen, pull, curve = wide = [_room_for(array) for array in given]
+    path = path_key(key.seed, _NOISE, key.chain, key.sweep)
+
+    def widen(part: Range) -> None:
+        for room, array in zip(wide, given, strict=True):
+            room[slice(*part), : array.shape[1]] = array[slice(*part)]
+        if medlda.EXP in kinds:
+            augment.add_noise(*part, _NOISE_SHARE, value, path, pull, curve, seen)
+
+    run_parallel(widen, cut(corpus.doc_lengths, _PARTS), schedule.n_jobs)
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
-    of_tasks = [_widened(array) for array in (state.eta, pull, curve, seen)]
+    of_tasks = _widened(state.eta), pull, curve, seen
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
@@ -181,14 +184,16 @@ def draw_topics(
     return _sweep_blocks(block, corpus, state, prior, key, schedule)
 
 
-def _widened(array: FloatArray) -> FloatArray:
-    """With columns of zeros, which add nothing, up to whole vectors: each task left over costs as much as a vector."""
+def _room_for(array: FloatArray) -> FloatArray:
+    """Zeros with more columns, up to whole vectors, which add nothing: a task left over costs as much as a vector."""
     rows, n = array.shape
-    if n < _VECTORS or n % _VECTORS == 0:
-        return array
-    wide = np.zeros((rows, -(-n // _VECTORS) * _VECTORS))
-    wide[:, :n] = array
-    return wide
+    return np.zeros((rows, n if n < _VECTORS else -(-n // _VECTORS) * _VECTORS))
+
+
+def _widened(array: FloatArray) -> FloatArray:
+    room = _room_for(array)
+    room[:, : array.shape[1]] = array
+    return room
 
 
 def draw_topics_dense(
@@ -225,7 +230,8 @@ def draw_weights(
 
     def run(part: Range) -> None:
         own = slice(*part)
-        eta, *of_documents = (private(_widened(array[:, own])) for array in (state.eta, pull, curve, value))
+        eta, *of_documents = (_widened(array[:, own]) for array in (state.eta, pull, curve, value))
+        eta = private(eta)
         numbers = (private(np.zeros(eta.shape[1])) for _ in range(3))
         streams = private(np.zeros((eta.shape[1], 4), np.uint64))
         medlda_weights.draw_coordinates(
