@@ -12,17 +12,20 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
+from topicloom.kernels.lanes import LANES, lane_of, search_lanes, weigh
 from topicloom.kernels.rng import uniform
-from topicloom.kernels.search import put_in_order, search, search_sums
-from topicloom.kernels.sums import sum_of
+from topicloom.kernels.search import put_in_order, search_sums
 
 
 @kernel
-def weigh(row: Int32Array, beta: float, own: Int32Array, coef: FloatArray, weight: FloatArray) -> float:
+def weigh_own(
+    row: Int32Array, beta: float, own: Int32Array, coef: FloatArray, counts: Int32Array, weight: FloatArray,
+    lanes: FloatArray,
+) -> float:  # fmt: skip
     """Fill ``weight``, one entry for each of the document's ``own`` labels, and return its sum."""
     for j in range(own.shape[0]):
-        weight[j] = (row[own[j]] + beta) * coef[j]
-    return sum_of(weight)
+        counts[j] = row[own[j]]
+    return weigh(counts[: own.shape[0]], beta, coef, weight, lanes)
 
 
 @kernel
@@ -51,6 +54,7 @@ def sweep(
     n_topics = topic.shape[0]
     weight_all, coef_all = np.empty(n_topics, np.float64), np.empty(n_topics, np.float64)
     doc, place = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
+    counts, lanes = np.empty(n_topics, np.int32), np.empty(LANES + 1, np.float64)
     changed, weighed = 0, 0
     for d in range(doc_ptr.shape[0] - 1):
         own = labels[label_ptr[d] : label_ptr[d + 1]]
@@ -69,7 +73,7 @@ def sweep(
             if v != weighed_word:
                 weighed_word = v
                 weighed += n_own
-                total_all = weigh(row, b, own, coef, weight)
+                total_all = weigh_own(row, b, own, coef, counts, weight, lanes)
             old = z[i]
             at = place[old]
             coef_out = (doc[at] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
@@ -79,12 +83,16 @@ def sweep(
             u = uniform(stream) * sum_out
             if u < stay:
                 continue
+            lane = lane_of(at, n_own)
             weight[at] = 0.0
-            to = search(weight, u - stay)
-            weight[at] = stay
-            if to == at:  # only by rounding, at the end of the weights
+            lanes[lane] -= counted
+            to = search_lanes(weight, lanes, u - stay)
+            if to == at:  # only by rounding, at the end of a lane
                 weight[at] = counted
+                lanes[lane] += counted
                 continue
+            weight[at] = stay
+            lanes[lane] += stay
             new = own[to]
             row[old] -= 1
             topic[old] -= 1
@@ -96,6 +104,7 @@ def sweep(
             coef[to] = (doc[to] + a[new]) / (topic[new] + beta_sum[new])
             joined = (row[new] + b) * coef[to]
             total_all = sum_out - weight[to] + joined
+            lanes[lane_of(to, n_own)] += joined - weight[to]
             weight[to] = joined
             z[i] = new
             changed += 1
@@ -113,13 +122,14 @@ def conditional(
     own = labels[label_ptr[d] : label_ptr[d + 1]]
     weight, coef = np.empty(own.shape[0], np.float64), np.empty(own.shape[0], np.float64)
     doc, place = np.empty(own.shape[0], np.int32), np.empty(topic.shape[0], np.int32)
+    counts, lanes = np.empty(own.shape[0], np.int32), np.empty(LANES + 1, np.float64)
     a = alpha[alpha_row[d]]
     enter_document(z, doc_ptr[d], doc_ptr[d + 1], own, a, topic, beta_sum, place, doc, coef)
     v, old = words[token], z[token]
     at = place[old]
     word_topic[v, old] -= 1
     coef[at] = (doc[at] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
-    weigh(word_topic[v], beta[v], own, coef, weight)
+    weigh_own(word_topic[v], beta[v], own, coef, counts, weight, lanes)
     word_topic[v, old] += 1
     out[:] = 0.0
     for j in range(own.shape[0]):
@@ -201,6 +211,7 @@ def add_soft_counts(
     n_topics = topic.shape[0]
     weight_all, coef_all = np.empty(n_topics, np.float64), np.empty(n_topics, np.float64)
     doc, place = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
+    counts, lanes = np.empty(n_topics, np.int32), np.empty(LANES + 1, np.float64)
     longest = 0
     for d in range(doc_ptr.shape[0] - 1):
         longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
@@ -226,7 +237,7 @@ def add_soft_counts(
             # The token is taken out of the three counts of its own label; all others are as they stand.
             kept = coef[at]
             coef[at] = 0.0
-            total = weigh(word_topic[v], beta[v], own, coef, weight)
+            total = weigh_own(word_topic[v], beta[v], own, coef, counts, weight, lanes)
             coef[at] = kept
             w = (word_topic[v, old] - 1 + beta[v]) * (doc[at] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
             weight[at] = w
