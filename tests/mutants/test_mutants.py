@@ -65,15 +65,15 @@ DENSE = {
     "stale topic totals": [("topic[old] - 1 + beta_sum[old]", "topic[old] + beta_sum[old]")],
     "totals never updated": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
     "factors of the old topic not refreshed": [("            coef[old] = coef_out\n", "")],
-    "weights of a run of one word not updated": [("            weight[new] = joined\n", "")],
+    "weights of a run of one word not updated": [("            put(weight, lanes, new, joined)\n", "")],
     "sum of the weights with the token in it": [("sum_out = total_all - counted + stay", "sum_out = total_all")],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
     "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
 }
 NARROW = {  # with two lanes, so that lanes matter with few topics
-    "token not taken out of its lane": [("            lanes[lane] -= counted\n", "")],
-    "lane of the old topic not renewed": [("            lanes[lane] += stay\n", "")],
-    "lane of the new topic not renewed": [("            lanes[lane_of(new, n_topics)] += joined - weight[new]\n", "")],
+    "token not taken out of its lane": [("put(weight, lanes, old, 0.0)", "weight[old] = 0.0")],
+    "lane of the old topic not renewed": [("put(weight, lanes, old, stay)", "weight[old] = stay")],
+    "lane of the new topic not renewed": [("put(weight, lanes, new, joined)", "weight[new] = joined")],
 }
 SMALL_BLOCKS = ("_BLOCK = 8", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {

@@ -22,7 +22,7 @@ GIBBS = {
     "token not removed from the document's counts": [("doc[at] - 1 + a[old]", "doc[at] + a[old]")],
     "stale totals": [("topic[old] - 1 + beta_sum[old]", "topic[old] + beta_sum[old]")],
     "totals never updated": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
-    "weights of a run of one word not updated": [("            weight[to] = joined\n", "")],
+    "weights of a run of one word not updated": [("            put(weight, lanes, to, joined)\n", "")],
     "first label never left": [("            if u < stay:", "            if u < stay or at == 0:")],
 }  # fmt: skip
 

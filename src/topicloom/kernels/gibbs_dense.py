@@ -13,7 +13,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import bare_kernel, kernel
-from topicloom.kernels.lanes import LANES, lane_of, search_lanes, weigh, weigh_boosted
+from topicloom.kernels.lanes import LANES, put, search_lanes, weigh, weigh_boosted
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 
@@ -80,16 +80,12 @@ def sweep_block(
             u = uniform(stream) * sum_out
             if u < stay:  # the commonest outcome once a chain has settled, so it comes first
                 continue
-            lane = lane_of(old, n_topics)
-            weight[old] = 0.0
-            lanes[lane] -= counted
+            put(weight, lanes, old, 0.0)
             new = search_lanes(weight, lanes, u - stay)
             if new == old:  # only by rounding, at the end of a lane
-                weight[old] = counted
-                lanes[lane] += counted
+                put(weight, lanes, old, counted)
                 continue
-            weight[old] = stay
-            lanes[lane] += stay
+            put(weight, lanes, old, stay)
             row[old] -= 1
             topic[old] -= 1
             doc[old] -= 1
@@ -101,8 +97,7 @@ def sweep_block(
             b = beta[v] + boost[boost_row[v], new] if seeded else beta[v]
             joined = (row[new] + b) * coef[new]
             total_all = sum_out - weight[new] + joined
-            lanes[lane_of(new, n_topics)] += joined - weight[new]
-            weight[new] = joined
+            put(weight, lanes, new, joined)
             z[i] = new
             changed += 1
     work[0] = changed

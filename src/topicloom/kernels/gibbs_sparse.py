@@ -116,6 +116,13 @@ def ask_for(
     prefetch(entries, list_ptr[v] + LINE)
 
 
+@step
+def ask_for_row(rows: Int32Array, r: int, met: AnyArray, n_met: int) -> None:
+    """Start to load what a draw for a long word will look at: its counts of the document's topics."""
+    for j in range(n_met):
+        prefetch(rows, int(r) * rows.shape[1] + met[j])
+
+
 @bare_kernel
 def _enter(
     z: AnyArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray
@@ -311,8 +318,7 @@ def sweep_block(
             if far and i + _SOON < end:
                 later = words[i + _SOON]
                 if word_start <= later < word_stop and later != v and row_of[later] >= 0:
-                    for j in range(n_met):
-                        prefetch(rows, int(row_of[later]) * rows.shape[1] + met[j])
+                    ask_for_row(rows, row_of[later], met, n_met)
             start, size, r, old = list_ptr[v], list_size[v], np.int64(row_of[v]), np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = kept[old, INVERSE_OUT]

@@ -12,7 +12,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
-from topicloom.kernels.lanes import LANES, lane_of, search_lanes, weigh
+from topicloom.kernels.lanes import LANES, put, search_lanes, weigh
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import put_in_order, search_sums
 
@@ -83,16 +83,12 @@ def sweep(
             u = uniform(stream) * sum_out
             if u < stay:
                 continue
-            lane = lane_of(at, n_own)
-            weight[at] = 0.0
-            lanes[lane] -= counted
+            put(weight, lanes, at, 0.0)
             to = search_lanes(weight, lanes, u - stay)
             if to == at:  # only by rounding, at the end of a lane
-                weight[at] = counted
-                lanes[lane] += counted
+                put(weight, lanes, at, counted)
                 continue
-            weight[at] = stay
-            lanes[lane] += stay
+            put(weight, lanes, at, stay)
             new = own[to]
             row[old] -= 1
             topic[old] -= 1
@@ -104,8 +100,7 @@ def sweep(
             coef[to] = (doc[to] + a[new]) / (topic[new] + beta_sum[new])
             joined = (row[new] + b) * coef[to]
             total_all = sum_out - weight[to] + joined
-            lanes[lane_of(to, n_own)] += joined - weight[to]
-            weight[to] = joined
+            put(weight, lanes, to, joined)
             z[i] = new
             changed += 1
     work[0] = changed

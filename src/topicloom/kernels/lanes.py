@@ -40,8 +40,11 @@ def weigh_boosted(
 
 
 @step
-def lane_of(k: int, n_topics: int) -> int:
-    return k % LANES if k < n_topics - n_topics % LANES else LANES
+def put(weight: FloatArray, lanes: FloatArray, k: int, new: float) -> None:
+    """Another weight for topic k, and its lane's sum with it."""
+    n_topics = weight.shape[0]
+    lanes[k % LANES if k < n_topics - n_topics % LANES else LANES] += new - weight[k]
+    weight[k] = new
 
 
 @step
