@@ -4,13 +4,14 @@ import re
 from typing import Any
 
 import numpy as np
+import pytest
 
 from topicloom.corpus import Corpus
 from topicloom.inference.kernel import Prior
-from topicloom.inference.long_words import keep, new_rows, part_of
 from topicloom.inference.samplers import dense_scratch, sweep_lists
 from topicloom.inference.state import State
-from topicloom.kernels import long_words
+from topicloom.inference.words import sweep_words
+from topicloom.kernels import gibbs_sparse
 
 
 def undecorated(source: str, instead: str = "") -> str:
@@ -23,17 +24,15 @@ def plain_steps(names: dict[str, Any]) -> dict[str, Any]:
     return {n: f.py_func for n, f in names.items() if getattr(f, "targetoptions", {}).get("_nrt") is False}
 
 
-def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray, long: bool = False) -> None:
-    """One sweep by a kernel over all documents and words; by lists, with all words long or none."""
+def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray) -> None:
+    """One sweep by a kernel over all documents and words."""
     everything = (0, corpus.n_docs), (0, corpus.n_words)
     if isinstance(state, State):
         scratch = *dense_scratch(prior), rng, np.zeros(2, np.int64)
         sweep_block(*everything[0], *everything[1], corpus.words, corpus.doc_ptr, *state, *prior, *scratch)
         return
-    rows = new_rows(prior, np.flatnonzero(prior.boost_row < 0).astype(np.int32)[: None if long else 0])
-    long_words.fill_rows(rows.words, rows.rows, *state[1:4])
-    own_names = getattr(sweep_block, "py_func", sweep_block).__globals__  # a mutant may have blocks of another size
-    topics = keep(state.topic, prior)._replace(blocks=np.zeros(own_names["n_blocks"](prior.n_topics)))
-    part = part_of(rows, everything[1], state, topics)
-    sweep_lists(corpus, *everything, state, prior, part, topics, rng, sweep_block)
-    long_words.renew_lists(*everything[1], rows.words, rows.rows, *state[1:4])
+    names = getattr(sweep_block, "py_func", sweep_block).__globals__  # a mutant may have blocks of another size
+    sweep = sweep_words if sweep_block.__name__ == "sweep_words" else sweep_lists
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gibbs_sparse, "n_blocks", names.get("n_blocks", gibbs_sparse.n_blocks))
+        sweep(corpus, *everything, state, prior, rng, sweep_block)

@@ -9,7 +9,7 @@ import numpy as np
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped
 from topicloom.errors import InputError
-from topicloom.inference.long_words import may_have_row
+from topicloom.inference.start import may_have_row
 from topicloom.inference.state import topic_dtype
 
 

@@ -18,8 +18,8 @@ from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
 from topicloom.inference.hyper import RATE
 from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.long_words import new_rows
-from topicloom.inference.samplers import dense_scratch, place_first
+from topicloom.inference.samplers import dense_scratch
+from topicloom.inference.start import new_rows, place_first
 from topicloom.inference.state import rebuild_counts, rebuild_lists
 from topicloom.kernels import lanes
 from topicloom.kernels.rng import path_key, stream
@@ -43,22 +43,20 @@ def mutate(module: str, *changes: tuple[str, str], compiled: bool = False) -> ty
     return types.SimpleNamespace(**names)
 
 
-def sweep_p_value(
-    sweep_block, rebuild, case: oracle.Case, wrong: Prior | None = None, n: int = REPLICATES, long: bool = False
-) -> float:
+def sweep_p_value(sweep_block, rebuild, case: oracle.Case, wrong: Prior | None = None, n: int = REPLICATES) -> float:
     """p-value that the posterior is invariant under a kernel's sweep."""
 
     def run(z: np.ndarray, replicate: int) -> np.ndarray:
         state = rebuild(case.corpus, z, case.n_topics)
         for t in range(2):
-            sweep_once(sweep_block, case.corpus, state, wrong or case.prior, stream(31, replicate, t), long)
+            sweep_once(sweep_block, case.corpus, state, wrong or case.prior, stream(31, replicate, t))
         return state.z
 
     with np.errstate(all="ignore"):
         return oracle.invariance(case, run, n, seed=32)
 
 
-REBUILD = {"gibbs_dense": rebuild_counts, "gibbs_sparse": rebuild_lists}
+REBUILD = {"gibbs_dense": rebuild_counts, "gibbs_sparse": rebuild_lists, "gibbs_words": rebuild_lists}
 DENSE = {
     "token not removed from the word's counts": [("row[old] - 1 + b", "row[old] + b")],
     "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
@@ -75,7 +73,7 @@ NARROW = {  # with two lanes, so that lanes matter with few topics
     "lane of the old topic not renewed": [("put(weight, lanes, old, stay)", "weight[old] = stay")],
     "lane of the new topic not renewed": [("put(weight, lanes, new, joined)", "weight[new] = joined")],
 }
-SMALL_BLOCKS = ("_BLOCK = 8", "_BLOCK = 0")  # a block a topic, so that blocks matter with few topics
+SMALL_BLOCKS = ("BLOCK = 8", "BLOCK = 0")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
     "token not removed from the document's counts": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
@@ -92,40 +90,51 @@ SPARSE = {
         ("* inverse\n            total_coef += c - coef[new]\n", "* inverse\n"),
     ],
     "block sums not updated on leaving": [
-        SMALL_BLOCKS, ("            blocks[old >> _BLOCK] += coef_out - coef[old]\n", ""),
+        SMALL_BLOCKS, ("            blocks[old >> BLOCK] += coef_out - coef[old]\n", ""),
     ],
     "block sums not updated on joining": [
-        SMALL_BLOCKS, ("            blocks[new >> _BLOCK] += c - coef[new]\n", ""),
+        SMALL_BLOCKS, ("            blocks[new >> BLOCK] += c - coef[new]\n", ""),
     ],
     "block sums with the token in them": [
-        SMALL_BLOCKS, ("    blocks[old >> _BLOCK] += coef_out - counted\n", ""),
-        ("    blocks[old >> _BLOCK] += counted - coef_out\n", ""),
+        SMALL_BLOCKS, ("    blocks[old >> BLOCK] += coef_out - counted\n", ""),
+        ("    blocks[old >> BLOCK] += counted - coef_out\n", ""),
     ],
     "smoothing part never drawn from": [("    if u < total:\n        j", "    if size > 0:\n        j")],
     "weights of the last token kept after it moved": [("weight[j] = (entries[start + j] >> SHIFT) * coef[k]", "pass")],
     "document left as it was": [("        c = kept[k, ALPHA] * kept[k, INVERSE]\n", "        c = coef[k]\n")],
     "topic that was joined not left": [("                n_met += 1\n", "")],
-    "seed words forgotten": [("r == SEEDED,", "False,")],
+    "seed words forgotten": [("boost_row[v] >= 0, boost_row", "False, boost_row")],
     "prior of the first document for all": [("keep_alpha(alpha[row], ", "keep_alpha(alpha[0], ")],
 }  # fmt: skip
-LONG = {  # with all words long
-    "token in its own row": [("((rows[r, old] >> 1) - 1) * coef_out", "(rows[r, old] >> 1) * coef_out")],
-    "token in the weights of its document": [("total = total_own - weight[own]", "total = total_own")],
-    "refused draws taken": [("uniform(stream) * bound * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]", "True")],
-    "the old topic taken twice": [("if new != old and uniform(stream)", "if uniform(stream)")],
-    "pull never drawn from": [("+ bound * pulled", "")],
-}  # fmt: skip
+WORDS = {
+    "token in its own row": [("((row[old] >> 1) - 1 + more) * per)", "((row[old] >> 1) + more) * per)")],
+    "token not removed from the document's counts": [(">> shift) - 1 + alpha[a, old]", ">> shift) + alpha[a, old]")],
+    "stale topic totals": [("inverse_out = kept[old, INVERSE_OUT]", "inverse_out = kept[old, INVERSE]")],
+    "token in the weights of its document": [("others = total_own - weight[o]", "others = total_own")],
+    "the old topic taken twice": [("if new != old and (one_prior", "if (one_prior")],
+    "refused draws taken": [("(one_prior or uniform(stream) * largest[new] < alpha[a, new])", "True")],
+    "the word's list never drawn from by the prior": [("others + pulled + smooth + lift", "others + smooth + lift")],
+    "the prior of all topics never drawn from": [("+ pulled + smooth + lift) - stay", "+ pulled + lift) - stay")],
+    "seed words forgotten": [("seed, per, lift = boost_row[v],", "seed, per, lift = -1,")],
+    "prior of the first document for all": [("a = 0 if one_prior else alpha_row[doc_start + d]", "a = 0")],
+    "factors of the word before": [("        factor[k] = kept[k, INVERSE]\n    return", "    return")],
+    "the document's topics not moved": [("n = _move_own(own, at, n, o, j, new, shift)", "pass")],
+    "weights of the last token kept after it moved": [("            weighed_doc = -1\n", "")],
+}
 SWEEPS = [("gibbs_dense", name, DENSE[name]) for name in DENSE]
 SWEEPS += [("gibbs_sparse", name, SPARSE[name]) for name in SPARSE]
-SWEEPS += [("gibbs_sparse", f"long words: {name}", LONG[name]) for name in LONG]
+SWEEPS += [("gibbs_words", name, WORDS[name]) for name in WORDS]
+
+
+def sweep_of(module: str, *changes: tuple[str, str]):
+    kernel = mutate(f"kernels.{module}", *changes)
+    return kernel.sweep_words if module == "gibbs_words" else kernel.sweep_block
 
 
 @pytest.mark.parametrize("module", REBUILD)
 @pytest.mark.parametrize("which", oracle.cases())
 def test_the_unchanged_sweeps_pass(module: str, which: str) -> None:
-    sweep, case = mutate(f"kernels.{module}").sweep_block, oracle.cases()[which]
-    for long in (False, True)[: 1 + (module == "gibbs_sparse")]:
-        assert sweep_p_value(sweep, REBUILD[module], case, long=long) > oracle.FALSE_ALARM
+    assert sweep_p_value(sweep_of(module), REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("which", oracle.cases())
@@ -136,12 +145,11 @@ def test_small_blocks_change_nothing(which: str) -> None:
 
 @pytest.mark.parametrize(("module", "name", "changes"), SWEEPS, ids=[f"{m}: {name}" for m, name, _ in SWEEPS])
 def test_wrong_sweeps_are_rejected(module: str, name: str, changes: list[tuple[str, str]]) -> None:
-    sweep = mutate(f"kernels.{module}", *changes).sweep_block
-    worst, long = 1.0, name.startswith("long words")
+    sweep, worst = sweep_of(module, *changes), 1.0
     for n in (REPLICATES, 4 * REPLICATES):  # most are rejected at once; the subtle ones take more draws
         for case in oracle.cases().values():
             try:
-                worst = min(worst, sweep_p_value(sweep, REBUILD[module], case, n=n, long=long))
+                worst = min(worst, sweep_p_value(sweep, REBUILD[module], case, n=n))
             except IndexError:  # the counts were driven out of their arrays: no need to count states
                 worst = 0.0
             if worst < REJECT:
@@ -215,59 +223,62 @@ def test_kept_weights_are_those_made_anew(change: tuple[str, str], right: bool) 
             run()
 
 
-CHECKED_LONG = (  # what is kept for long words is what would be made anew
-    "            if not again:\n",
-    "            if r >= 0:\n"
-    "                for k in met[:n_met]:\n"
-    "                    kept_share = kept[k, DOC] * kept[k, INVERSE]\n"
-    "                    np.testing.assert_allclose(share[int(kept[k, PLACE])], kept_share, rtol=1e-12)\n"
-    "                some = kept[:, TOTAL] > 0\n"
-    "                less = kept[some, TOTAL] - 1 + kept[some, BETA_SUM]\n"
-    "                np.testing.assert_allclose(kept[some, INVERSE_OUT], 1 / less, rtol=1e-12)\n"
-    "                counted = np.array([np.sum((words == v) & (z == k)) for k in range(len(coef))])\n"
-    "                np.testing.assert_array_equal(rows[r] >> 1, counted)\n"
-    "                np.testing.assert_allclose(pulls[r], counted @ pull, rtol=1e-9)\n"
-    "                assert bound >= np.max(stale * kept[:, INVERSE]) * (1 - 1e-12)\n"
-    "                listed = {int(e) & TOPIC for e in entries[start : start + list_size[v]]}\n"
-    "                assert listed == set(np.flatnonzero(rows[r] & 1)) and listed >= set(np.flatnonzero(counted))\n"
-    "            if not again:\n",
-)
-MENDED = (
-    "                total_weight += _mend_own(rows, r, joined, new, share, weight)\n",
-    "                total_weight += _mend_own(rows, r, joined, new, share, weight)\n"
-    "                fresh = (rows[r][met[:n_met]] >> 1) * share[:n_met]\n"
-    "                np.testing.assert_allclose(weight[:n_met], fresh, rtol=1e-9, atol=1e-15)\n"
-    "                np.testing.assert_allclose(total_weight, fresh.sum(), rtol=1e-9)\n",
+CHECKED_WORDS = (  # what is kept along a word is what would be made anew
+    "        list_size[v] = _go_from(",
+    "            lists = entries[start : start + size]\n"
+    "            more = boost[seed] if seed >= 0 else np.zeros(len(coef))\n"
+    "            inverse = 1 / (kept[:, TOTAL] + kept[:, BETA_SUM])\n"
+    "            some = kept[:, TOTAL] > 0\n"
+    "            np.testing.assert_allclose(kept[:, INVERSE], inverse, rtol=1e-12)\n"
+    "            less = kept[some, TOTAL] - 1 + kept[some, BETA_SUM]\n"
+    "            np.testing.assert_allclose(kept[some, INVERSE_OUT], 1 / less, rtol=1e-12)\n"
+    "            np.testing.assert_allclose(factor, inverse * (1 + ((row >> 1) + more) / beta[v]), rtol=1e-12)\n"
+    "            np.testing.assert_allclose(coef, largest * inverse, rtol=1e-12)\n"
+    "            np.testing.assert_allclose(smooth, coef.sum(), rtol=1e-9)\n"
+    "            sums = np.add.reduceat(coef, np.arange(len(blocks)) << BLOCK)\n"
+    "            np.testing.assert_allclose(blocks, sums, rtol=1e-9)\n"
+    "            np.testing.assert_allclose(pulled, (coef * (row >> 1)).sum() / beta[v], rtol=1e-9, atol=1e-15)\n"
+    "            np.testing.assert_allclose(lift, (coef * more).sum() / beta[v], rtol=1e-9)\n"
+    "            assert (row >> 1).sum() == counted[v]\n"
+    "            assert set(np.flatnonzero(row & 1)) == {int(e) & TOPIC for e in lists}\n"
+    "        list_size[v] = _go_from(",
 )
 KEPT = {
     "the right one": ("", ""),
-    "pull not moved": ("pulls[r] += pull[new] - pull[old]", "pass"),
-    "totals that shrink forgotten": ("bound = stale[old] * inverse_out", "pass"),
-    "share of the topic that was left not renewed": ("share[place] = kept[old, DOC] * inverse_out", "pass"),
-    "share of the topic that was joined not renewed": (
-        "            share[joined] = kept[new, DOC] * inverse\n",
-        "            if kept[new, DOC] == 1:\n                share[joined] = inverse\n",
+    "row not left": ("row[old] -= 2", "pass"),
+    "totals never updated": ("kept[old, TOTAL] -= 1.0", "pass"),
+    "totals without the token not renewed on leaving": (
+        "kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])", "pass",
     ),
-    "row not left": ("rows[r, old] -= 2", "pass"),
     "totals without the token not renewed on joining": ("kept[new, INVERSE_OUT] = kept[new, INVERSE]", "pass"),
-    "weight of the topic that was left not mended": (
-        "total_weight += _mend_own(rows, r, place, old, share, weight)", "pass",
-    ),
-    "weight of a new topic not cleared": ("                    weight[n_met] = 0.0\n", " " * 20 + "pass\n"),
+    "factor of the topic that was left not renewed": ("factor[old] = factor_out", "pass"),
+    "block sums not updated on leaving": ("blocks[old >> BLOCK] += c - coef[old]", "pass"),
+    "block sums not updated on joining": ("blocks[new >> BLOCK] += c - coef[new]", "pass"),
+    "mass of the list not updated on leaving": ("coef[old] * ((row[old] >> 1) + 1)", "coef[old] * (row[old] >> 1)"),
+    "mass of the list not updated on joining": ("coef[new] * ((row[new] >> 1) - 1)", "coef[new] * (row[new] >> 1)"),
+    "mass of the smoothing part not updated": ("smooth += c - coef[new]", "pass"),
+    "mass of a seed word's boosts not updated": ("lift += (c - coef[old]) * more * per", "pass"),
+    "a topic that was left stays in a full list": ("size = _drop_left(start, size, entries, row)", "size -= 1"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_what_is_kept_for_long_words_is_what_would_be_made_anew(what: str) -> None:
-    sweep = mutate("kernels.gibbs_sparse", KEPT[what], CHECKED_LONG, MENDED).sweep_block
+def test_what_is_kept_along_a_word_is_what_would_be_made_anew(what: str) -> None:
+    sweep = sweep_of("gibbs_words", KEPT[what], CHECKED_WORDS)
     rng = np.random.default_rng(5)
     corpus = oracle.tiny_corpus([rng.integers(0, 5, 30).tolist() for _ in range(8)], 5)
-    prior = oracle.make_prior(rng.uniform(0.1, 1, 12), rng.uniform(0.05, 0.5, 5), corpus.n_docs)
-    state = rebuild_lists(corpus, rng.integers(0, 12, corpus.n_tokens), 12)
+    sweep.__globals__["counted"] = corpus.word_counts
+    prior = make_prior(
+        rng.uniform(0.1, 1, (2, 600)), rng.uniform(0.05, 0.5, 5), 8, {1: rng.uniform(0, 1, 600)}, np.arange(8) % 2
+    )
+    state = rebuild_lists(corpus, rng.integers(0, 600, corpus.n_tokens), 600)
 
     def run() -> None:
         for t in range(6):
-            sweep_once(sweep, corpus, state, prior, stream(3, t), long=True)
+            sweep_once(sweep, corpus, state, prior, stream(3, t))
+            rebuilt = rebuild_lists(corpus, state.z, 600)
+            assert np.array_equal(state.topic, rebuilt.topic)
+            assert np.array_equal(state.list_size, rebuilt.list_size)
 
     if what == "the right one":
         run()

@@ -35,6 +35,11 @@ class Prior(NamedTuple):
     def n_topics(self) -> int:
         return int(self.alpha.shape[1])
 
+    @property
+    def by_lists(self) -> tuple[FloatArray, Int32Array, FloatArray, Int32Array, FloatArray]:
+        """What kernels that work by lists take of it: Σβ is with what they keep of the topics."""
+        return self.alpha, self.alpha_row, self.beta, self.boost_row, self.boost
+
 
 class Key(NamedTuple):
     """Where in a run a sweep stands: with the seed, all its random numbers follow from this."""

@@ -16,7 +16,8 @@ from topicloom.inference import samplers
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
 from topicloom.inference.parallel import cut, private, run_parallel
-from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks, place_on_line
+from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks
+from topicloom.inference.start import place_on_line
 from topicloom.inference.state import AnyState, MedState, as_dense, rebuild_counts
 from topicloom.kernels import augment, medlda, medlda_dense, medlda_soft, medlda_weights
 from topicloom.kernels._jit import as_input

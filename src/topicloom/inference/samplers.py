@@ -7,33 +7,23 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.inference.kept import keep
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.long_words import (
-    Choice,
-    LongWords,
-    Topics,
-    candidates,
-    choose,
-    keep,
-    limits,
-    mean_work,
-    new_rows,
-    part_of,
-)
 from topicloom.inference.parallel import cut, private, run_in_place
+from topicloom.inference.start import place_on_line
 from topicloom.inference.state import (
     AnyState,
     SparseState,
     State,
     as_dense,
     as_lists,
+    list_sizes,
     new_assignments,
-    new_lists,
     rebuild_counts,
     rebuild_lists,
 )
-from topicloom.kernels import counts, gibbs_dense, gibbs_sparse, lists, long_words
-from topicloom.kernels.gibbs_start import place_tokens
+from topicloom.inference.words import steps_of, sweep_words
+from topicloom.kernels import counts, gibbs_dense, gibbs_sparse, kept, lists
 from topicloom.kernels.lanes import LANES
 from topicloom.kernels.rng import stream
 
@@ -123,65 +113,44 @@ def _dense_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int
 # -- sparse ----------------------------------------------------------------------------------------------------------
 
 
-_STEADY = 45  # what a token costs beside its weights, in weights
-
-
 def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     return rebuild_lists(corpus, _first_topics(corpus, prior, key), prior.n_topics)
 
 
-def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    lists = cast(SparseState, state)
-    return _list_sweep(corpus, lists, prior, key, schedule, choose(corpus, lists, prior))
-
-
-def _by_lists(prior: Prior) -> tuple[FloatArray, Int32Array, FloatArray, Int32Array, FloatArray]:
-    """What kernels that work by lists take of the prior: Σβ is with what is kept of the topics."""
-    return prior.alpha, prior.alpha_row, prior.beta, prior.boost_row, prior.boost
-
-
 def sweep_lists(
-    corpus: Corpus, docs: Range, words: Range, state: SparseState, prior: Prior, long: LongWords, topics: Topics,
-    rng: AnyArray, kernel: Callable[..., None] = gibbs_sparse.sweep_block,
+    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray,
+    kernel: Callable[..., None] = gibbs_sparse.sweep_block,
 ) -> Int64Array:  # fmt: skip
-    """One block of a sweep by lists."""
-    work = np.zeros(2, np.int64)
-    kernel(
-        *docs, *words, corpus.words, corpus.doc_ptr, *state[:4], *_by_lists(prior), *long, *topics,
-        *limits(long, words, state, topics), rng, work,
-    )  # fmt: skip
-    state.topic[:] = topics.kept[:, long_words.TOTAL]
+    """One block of a sweep document by document."""
+    lists, topics, work = cast(SparseState, state), keep(state.topic, prior), np.zeros(2, np.int64)
+    kernel(*docs, *words, corpus.words, corpus.doc_ptr, *lists[:4], *prior.by_lists, *topics, rng, work)
+    state.topic[:] = topics.kept[:, kept.TOTAL]
     return work
 
 
+def _words_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+    return sweep_words(corpus, docs, words, cast(SparseState, state), prior, rng)
+
+
 def _list_sweep(
-    corpus: Corpus, state: SparseState, prior: Prior, key: Key, schedule: Schedule, choice: Choice
+    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule, loads: Int64Array | None
 ) -> tuple[AnyState, Info]:
-    """A sweep by words' lists, in which tokens of the chosen words are drawn by their documents' topics."""
-    long, parts = new_rows(prior, choice.words), dict[Range, LongWords]()
-    of_lists = state.list_ptr, state.list_size, state.entries
-    if len(long.words):
-        long_words.fill_rows(long.words, long.rows, *of_lists)
-
-    def block(
-        corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray
-    ) -> Int64Array:  # fmt: skip
-        listed = cast(SparseState, own)
-        topics = keep(listed.topic, prior)
-        if words not in parts:  # in the first round; later ones go on with what the part of the words has
-            parts[words] = part_of(long, words, listed, topics)
-        return sweep_lists(corpus, docs, words, listed, prior, parts[words], topics, rng)
-
-    def order(words: Range) -> None:
-        """By counts alone, so that a state rebuilt from z goes on as this one does."""
-        if len(long.words):
-            long_words.renew_lists(*words, long.words, long.rows, *of_lists)
-        lists.sort_lists(*words, *of_lists)
-
-    loads = (corpus.word_counts * (_STEADY + choice.work)).astype(np.int64)
+    of_lists = cast(SparseState, state)[1:4]
     _, info = _sweep_blocks(block, corpus, state, prior, key, schedule, loads)
-    run_in_place(order, cut(corpus.word_counts, schedule.n_shards), schedule.n_jobs)
+    # By counts alone, so that a state rebuilt from z goes on as this one does.
+    by_tokens = cut(corpus.word_counts, schedule.n_shards)
+    run_in_place(lambda words: lists.sort_lists(*words, *of_lists), by_tokens, schedule.n_jobs)
     return state, info
+
+
+def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+    costs = _LISTS + _ENTRY * cast(SparseState, state).list_size
+    loads = (corpus.word_counts * costs).astype(np.int64)
+    return _list_sweep(sweep_lists, corpus, state, prior, key, schedule, loads)
+
+
+def _words_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+    return _list_sweep(_words_block, corpus, state, prior, key, schedule, None)
 
 
 def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -197,35 +166,36 @@ def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: in
 _ON_LINE = 500  # from so many topics on the first ones are placed one after the other
 
 
-def prefers_dense(n_topics: int, work: float) -> bool:
-    """Whether looking at all topics is quicker than at so many entries of lists and topics of documents.
+# What a token takes, in nanoseconds where it was measured; ``benchmarks/crossover.py`` fits the lines. Only the ratios
+# count, and they are not the same on all machines.
+_DENSE, _TOPIC = 45.0, 0.27  # a token, and each topic, where all are looked at
+_LISTS, _ENTRY = 60.0, 1.1  # a token, and each entry of its word's list
+_WORDS, _OWN, _COMING = (
+    70.0,
+    1.5,
+    5.0,
+)  # word by word: a token, a topic of its document, an entry when a word is come to
+_LOOKED_AT = 256  # documents by which their number of topics is judged
 
-    Such an entry costs about as much as seven topics of the dense loop, which reads memory in order and works on
-    several topics at a time, and a token as much as six entries more: ``benchmarks/crossover.py`` measures the line,
-    which is not the same on all machines.
+
+def expected(corpus: Corpus, state: State | SparseState, prior: Prior) -> dict[str, float]:
+    """What a token is expected to take in the next sweep, by sampler; judged by the state alone.
+
+    No product of vectors: BLAS has threads of its own, which go on spinning for a while where ours are to work.
     """
-    return work > n_topics / 7 - 6
-
-
-def place_first(
-    corpus: Corpus, state: SparseState, prior: Prior, long: LongWords, rng: AnyArray,
-    kernel: Callable[..., None] = place_tokens,
-) -> None:  # fmt: skip
-    """Fill z, lists, rows and totals."""
-    topics = keep(np.zeros(prior.n_topics, np.int64), prior)
-    kernel(corpus.words, corpus.doc_ptr, *state[:4], *_by_lists(prior), *long, *topics, rng)
-    state.topic[:] = topics.kept[:, long_words.TOTAL]
-
-
-def place_on_line(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
-    """First topics, each token's drawn given those before it."""
-    state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
-    long = new_rows(prior, candidates(corpus, prior))
-    place_first(corpus, state, prior, long, stream(key.seed, INIT, key.chain))
-    everything = 0, corpus.n_words
-    long_words.renew_lists(*everything, long.words, long.rows, *state[1:4])
-    lists.sort_lists(*everything, *state[1:4])
-    return state
+    n = min(corpus.n_docs, _LOOKED_AT)
+    looked_at = np.arange(n) * (corpus.n_docs - 1) // max(n - 1, 1)
+    topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
+    pulled = prior.alpha.max(axis=0).sum()
+    searched = 0.5 * pulled / (pulled + length)  # share of a list that is searched, as few draws come to that
+    sizes, n_tokens = list_sizes(state), max(corpus.n_tokens, 1)
+    entries = float(np.sum(corpus.word_counts * sizes)) / n_tokens
+    coming = float(np.sum(sizes)) * len(steps_of(corpus, (0, corpus.n_docs))) / n_tokens
+    return {
+        "dense": _DENSE + _TOPIC * prior.n_topics,
+        "sparse": _LISTS + _ENTRY * entries,
+        "words": _WORDS + _OWN * topics + _COMING * coming + _ENTRY * searched * entries,
+    }
 
 
 def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
@@ -242,10 +212,12 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
     """Counts stay in the form that the sweep liked; both forms are functions of z, so a resumed run decides alike."""
     counted = cast(State | SparseState, state)
-    choice = choose(corpus, counted, prior)
-    if prefers_dense(prior.n_topics, mean_work(corpus, choice)):
+    costs = expected(corpus, counted, prior)
+    quickest = min(costs, key=costs.__getitem__)
+    if quickest == "dense":
         return _dense_sweep(corpus, as_dense(counted), prior, key, schedule)
-    return _list_sweep(corpus, as_lists(corpus, counted), prior, key, schedule, choice)
+    sweep = _sparse_sweep if quickest == "sparse" else _words_sweep
+    return sweep(corpus, as_lists(corpus, counted), prior, key, schedule)
 
 
 def _auto_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -268,4 +240,5 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
 
 register(Kernel("dense", _dense_init, rebuild_counts, _dense_sweep, log_joint, _dense_conditional, exact=True))
 register(Kernel("sparse", _sparse_init, rebuild_lists, _sparse_sweep, log_joint, _sparse_conditional, exact=True))
+register(Kernel("words", _sparse_init, rebuild_lists, _words_sweep, log_joint, _sparse_conditional, exact=True))
 register(Kernel("auto", _auto_init, rebuild_lists, _auto_sweep, log_joint, _auto_conditional, exact=True))

@@ -7,45 +7,29 @@ The weight of topic k for a token of word v (CGS_p eq. 1) is split as
 the token itself taken out of all counts. The first part is non-zero only for the topics in the word's list; the
 second is β_v times a sum that is kept up to date as tokens move, in blocks, so that a draw from it looks at one block's
 topics alone. A word's list holds its topics and their counts side by side, the larger counts first, so that searches
-end early. What else is kept of a topic lies in one cache line, as with many topics each line may have to come from far.
+end early. What else is kept of a topic lies in one cache line (``kept``).
 """
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import bare_kernel, kernel, step
+from topicloom.kernels.kept import ALPHA, BETA_SUM, DOC, INVERSE, INVERSE_OUT, LINE, NOWHERE, PLACE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC, find, move
-from topicloom.kernels.long_words import (
-    ALPHA,
-    BETA_SUM,
-    DOC,
-    INVERSE,
-    INVERSE_OUT,
-    LINE,
-    NOWHERE,
-    PLACE,
-    SEEDED,
-    TOTAL,
-    join_long,
-    search_pull,
-    sum_pulls,
-    weigh_own,
-)
 from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
 
-_BLOCK = 8  # log₂ of the topics whose factors are summed together
+BLOCK = 8  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
-_SOON = 2  # tokens from now whose rows are asked for, where rows are long: the numbers of the document's topics
 _NEXT = 160  # tokens from now, about a document, whose topics are asked for, where topics are many
-_FAR, _MANY = 1 << 17, 1 << 11  # cells of rows, and topics, beyond which they are asked for: near caches are full
+_MANY = 1 << 11  # topics beyond which they are asked for: near caches are full
 _REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
 
 
 def n_blocks(n_topics: int) -> int:
-    return ((n_topics - 1) >> _BLOCK) + 1
+    return ((n_topics - 1) >> BLOCK) + 1
 
 
 @bare_kernel
@@ -67,7 +51,7 @@ def keep_alpha(a: FloatArray, kept: FloatArray, coef: FloatArray, blocks: FloatA
         kept[k, ALPHA] = a[k]
         coef[k] = a[k] * kept[k, INVERSE]
     for b in range(blocks.shape[0]):
-        blocks[b] = sum_of(coef[b << _BLOCK : (b + 1) << _BLOCK])
+        blocks[b] = sum_of(coef[b << BLOCK : (b + 1) << BLOCK])
 
 
 @bare_kernel
@@ -77,7 +61,7 @@ def search_blocks(coef: FloatArray, blocks: FloatArray, u: float) -> int:
     while b < last and u >= blocks[b]:
         u -= blocks[b]
         b += 1
-    return (b << _BLOCK) + search(coef[b << _BLOCK : (b + 1) << _BLOCK], u)
+    return (b << BLOCK) + search(coef[b << BLOCK : (b + 1) << BLOCK], u)
 
 
 @bare_kernel
@@ -96,36 +80,19 @@ def _mend(
 
 
 @step
-def _mend_own(rows: Int32Array, r: int, j: int, k: int, share: FloatArray, weight: FloatArray) -> float:
-    """Weigh anew topic k of the document, which stands at j; returns by how much the weight grows."""
-    grown = (rows[r, k] >> 1) * share[j] - weight[j]
-    weight[j] += grown
-    return float(grown)
-
-
-@step
 def ask_for(
-    v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray,
-    row_of: Int32Array,
+    v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray
 ) -> None:  # fmt: skip
     """Start to load what a draw for word v will look at."""
     prefetch(list_size, v)
     prefetch(beta, v)
-    prefetch(row_of, v)
     prefetch(entries, list_ptr[v])
     prefetch(entries, list_ptr[v] + LINE)
 
 
-@step
-def ask_for_row(rows: Int32Array, r: int, met: AnyArray, n_met: int) -> None:
-    """Start to load what a draw for a long word will look at: its counts of the document's topics."""
-    for j in range(n_met):
-        prefetch(rows, int(r) * rows.shape[1] + met[j])
-
-
 @bare_kernel
 def _enter(
-    z: AnyArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray
+    z: AnyArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray
 ) -> int:  # fmt: skip
     """Count a document's topics, note each once in ``met``, and set their factors; returns how many there are."""
     n_met = 0
@@ -135,10 +102,9 @@ def _enter(
         kept[k, DOC] += 1.0
     for j in range(n_met):
         k = met[j]
-        share[j] = kept[k, DOC] * kept[k, INVERSE]
         c = (kept[k, DOC] + kept[k, ALPHA]) * kept[k, INVERSE]
         kept[k, PLACE] = j
-        blocks[k >> _BLOCK] += c - coef[k]
+        blocks[k >> BLOCK] += c - coef[k]
         coef[k] = c
     return n_met
 
@@ -151,7 +117,7 @@ def leave(kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray,
         kept[k, DOC] = 0.0
         kept[k, PLACE] = NOWHERE
         c = kept[k, ALPHA] * kept[k, INVERSE]
-        blocks[k >> _BLOCK] += c - coef[k]
+        blocks[k >> BLOCK] += c - coef[k]
         coef[k] = c
 
 
@@ -160,9 +126,9 @@ def _search_smooth(old: int, coef_out: float, coef: FloatArray, blocks: FloatArr
     """The topic in whose stretch of the factors' running sum u falls, the token taken out of its old topic's."""
     counted = coef[old]
     coef[old] = coef_out
-    blocks[old >> _BLOCK] += coef_out - counted
+    blocks[old >> BLOCK] += coef_out - counted
     new = search_blocks(coef, blocks, u)
-    blocks[old >> _BLOCK] += counted - coef_out
+    blocks[old >> BLOCK] += counted - coef_out
     coef[old] = counted
     return new
 
@@ -240,135 +206,74 @@ def _draw_listed(
     return new, find(entries, start, size, new)
 
 
-@step
-def _draw_long(
-    r: int, old: int, own: int, coef_out: float, rows: Int32Array, start: int, size: int, entries: Int64Array,
-    met: AnyArray, n_met: int, weight: FloatArray, total_own: float, kept: FloatArray, coef: FloatArray,
-    blocks: FloatArray, total_coef: float, beta: float, pull: FloatArray, pulled: float,
-    bound: float, stream: UInt64Array,
-) -> tuple[int, int]:  # fmt: skip
-    """The topic of a token of a long word by its document's; returns the topic and how many draws were refused."""
-    stay = ((rows[r, old] >> 1) - 1) * coef_out
-    total = total_own - weight[own]  # of the document's other topics
-    smooth = beta * (total_coef - coef[old] + coef_out)
-    refused = 0
-    while True:
-        u = uniform(stream) * (stay + total + smooth + bound * pulled) - stay
-        if u < 0.0:
-            return old, refused
-        if u < total:
-            return int(met[_search_but(weight, n_met, own, u)]), refused
-        if u < total + smooth:
-            return _search_smooth(old, coef_out, coef, blocks, (u - total) / beta), refused
-        new = search_pull(rows, r, start, size, entries, pull, (u - total - smooth) / bound)
-        if new != old and uniform(stream) * bound * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]:
-            return new, refused
-        refused += 1
-
-
 @bare_kernel
 def sweep_block(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int,
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
     entries: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     boost_row: Int32Array, boost: FloatArray,
-    row_of: Int32Array, long_words: Int32Array, rows: Int32Array, largest: FloatArray, pulls: FloatArray,
-    stale: FloatArray, pull: FloatArray,
-    kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, share: FloatArray, weight: FloatArray,
-    bound: float, patience: int, stream: UInt64Array, work: Int64Array,
+    kept: FloatArray, coef: FloatArray, blocks: FloatArray, weight: FloatArray, met: AnyArray,
+    stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
-    ``inference.long_words`` says what the scratch is; topics' totals come and are left in ``kept``. None of them has
-    shrunk by more than the factor ``bound`` since the pulls of long words were summed up, which is done anew when more
-    numbers than ``patience`` were looked at in vain. ``work`` returns how many tokens changed and how many weights were
-    computed.
+    ``inference.kept`` says what the scratch is; topics' totals come and are left in ``kept``. ``work`` returns how many
+    tokens changed and how many weights were computed.
     """
-    n_tokens = words.shape[0]
-    far, many = rows.size > _FAR, kept.shape[0] > _MANY
+    n_tokens, many = words.shape[0], kept.shape[0] > _MANY
     row, total_coef = -1, 0.0
-    changed, weighed, wasted = 0, 0, 0
+    changed, weighed = 0, 0
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
             keep_alpha(alpha[row], kept, coef, blocks)
-        if wasted > patience:  # as much was looked at in vain as new sums look at
-            patience = sum_pulls(
-                word_start, word_stop, long_words, rows, list_ptr, list_size, entries, kept, largest, pulls, stale,
-                pull,
-            )  # fmt: skip
-            wasted, bound = 0, 1.0
         weighed_word = -1
-        n_met = _enter(z[begin:end], kept, coef, blocks, met, share)
+        n_met = _enter(z[begin:end], kept, coef, blocks, met)
         total_coef = sum_of(blocks)
         for i in range(begin, end):
             v = words[i]
             if v < word_start or v >= word_stop:
                 continue
+            if many and i + _NEXT < n_tokens:
+                prefetch(kept, int(z[i + _NEXT]) * LINE)
+                prefetch(coef, int(z[i + _NEXT]))
             if i + 2 * _AHEAD < n_tokens:
                 later = words[i + _AHEAD]
                 prefetch(list_ptr, words[i + 2 * _AHEAD])
                 if word_start <= later < word_stop:  # other words' lists are being written by other threads
-                    ask_for(later, list_ptr, list_size, entries, beta, row_of)
-            if many and i + _NEXT < n_tokens:
-                prefetch(kept, int(z[i + _NEXT]) * LINE)
-                prefetch(coef, int(z[i + _NEXT]))
-            if far and i + _SOON < end:
-                later = words[i + _SOON]
-                if word_start <= later < word_stop and later != v and row_of[later] >= 0:
-                    ask_for_row(rows, row_of[later], met, n_met)
-            start, size, r, old = list_ptr[v], list_size[v], np.int64(row_of[v]), np.int64(z[i])
+                    ask_for(later, list_ptr, list_size, entries, beta)
+            start, size, old = list_ptr[v], list_size[v], np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = kept[old, INVERSE_OUT]
             coef_out = (kept[old, DOC] - 1.0 + kept[old, ALPHA]) * inverse_out
-            place = int(kept[old, PLACE])
-            if r < 0:
-                if v != weighed_word:
-                    total_weight, own = _weigh_list(entries, start, size, old, coef, weight)
-                    weighed += size
-                elif old != weighed_topic:
-                    own = find(entries, start, size, old) - start
-                weighed_topic = int(old)
-                new, at = _draw_listed(
-                    v, old, own, coef_out, start, size, entries, weight, total_weight, coef, blocks, total_coef, beta,
-                    r == SEEDED, boost_row, boost, stream,
-                )  # fmt: skip
-            else:
-                if v != weighed_word:
-                    total_weight = weigh_own(rows, r, met, share, n_met, weight)
-                    weighed += n_met
-                new, refused = _draw_long(
-                    r, old, place, coef_out, rows, start, size, entries, met, n_met, weight, total_weight, kept, coef,
-                    blocks, total_coef, beta[v], pull, pulls[r], bound, stream,
-                )  # fmt: skip
-                wasted += refused * size
+            if v != weighed_word:
+                total_weight, own = _weigh_list(entries, start, size, old, coef, weight)
+                weighed += size
+            elif old != weighed_topic:
+                own = find(entries, start, size, old) - start
+            weighed_topic = int(old)
+            new, at = _draw_listed(
+                v, old, own, coef_out, start, size, entries, weight, total_weight, coef, blocks, total_coef, beta,
+                boost_row[v] >= 0, boost_row, boost, stream,
+            )  # fmt: skip
             weighed_word = v
             if new == old:
                 continue
             changed += 1
             z[i] = new
-            again = i + 1 < end and words[i + 1] == v  # the weights are used again: those that change are mended
-            if r < 0:
-                total_weight -= weight[own] + (weight[at - start] if at < start + size else 0.0)
-                stay = ((entries[start + own] >> SHIFT) - 1) * coef_out
-                list_size[v] = move(entries, start, size, start + own, at, new)
-            else:
-                rows[r, old] -= 2
-                list_size[v] = join_long(rows, r, start, list_ptr[v + 1], size, entries, new)
-                pulls[r] += pull[new] - pull[old]
+            total_weight -= weight[own] + (weight[at - start] if at < start + size else 0.0)
+            stay = ((entries[start + own] >> SHIFT) - 1) * coef_out
+            list_size[v] = move(entries, start, size, start + own, at, new)
             # the old topic
             kept[old, TOTAL] -= 1.0
             kept[old, DOC] -= 1.0
             kept[old, INVERSE] = inverse_out
             kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])
-            share[place] = kept[old, DOC] * inverse_out
             total_coef += coef_out - coef[old]
-            blocks[old >> _BLOCK] += coef_out - coef[old]
+            blocks[old >> BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
-            if stale[old] * inverse_out > bound:
-                bound = stale[old] * inverse_out
             # the new topic
             kept[new, TOTAL] += 1.0
             kept[new, DOC] += 1.0
@@ -377,24 +282,17 @@ def sweep_block(
             kept[new, INVERSE] = inverse
             c = (kept[new, DOC] + kept[new, ALPHA]) * inverse
             total_coef += c - coef[new]
-            blocks[new >> _BLOCK] += c - coef[new]
+            blocks[new >> BLOCK] += c - coef[new]
             coef[new] = c
             if kept[new, PLACE] == NOWHERE:
                 kept[new, PLACE] = n_met
                 met[n_met] = new
-                if r >= 0:
-                    weight[n_met] = 0.0
                 n_met += 1
-            joined = int(kept[new, PLACE])
-            share[joined] = kept[new, DOC] * inverse
-            if not again:
-                weighed_word = -1
-            elif r < 0:
+            if i + 1 < end and words[i + 1] == v:  # the weights are used again: those that change are mended
                 total_weight += stay + _mend(entries, start, list_size[v], own, at - start, new, coef, weight)
                 weighed_topic = -1
             else:
-                total_weight += _mend_own(rows, r, place, old, share, weight)
-                total_weight += _mend_own(rows, r, joined, new, share, weight)
+                weighed_word = -1
         leave(kept, coef, blocks, met, n_met)
     work[0] = changed
     work[1] = weighed

@@ -1,0 +1,36 @@
+"""What kernels that work by lists keep of the topics and write into while a sweep lasts."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.inference.kernel import Prior
+from topicloom.inference.parallel import private
+from topicloom.kernels import gibbs_sparse, kept
+
+
+class Topics(NamedTuple):
+    """In the order in which kernels take them."""
+
+    kept: FloatArray  # [K, LINE], see ``kernels.kept``
+    coef: FloatArray  # [K] (n_dk + α_k) / (n_k + Σβ) of the current document
+    blocks: FloatArray  # sums of ``coef``
+    weight: FloatArray  # [K + 1] of the entries of a list, or of the topics of a document
+    met: AnyArray  # [K + 1] the topics that the document has or had, each once
+
+
+def keep(totals: Int64Array, prior: Prior) -> Topics:
+    """For one thread, apart from what others write."""
+    numbers, one_more = np.zeros(prior.n_topics), np.zeros(prior.n_topics + 1)
+    table = np.zeros((prior.n_topics, kept.LINE))
+    table[:, kept.TOTAL] = totals
+    table[:, kept.BETA_SUM] = prior.beta_sum
+    table[:, kept.INVERSE] = 1.0 / (totals + prior.beta_sum)
+    less, has_any = totals - 1 + prior.beta_sum, totals > 0
+    np.divide(1.0, less, out=table[:, kept.INVERSE_OUT], where=has_any)
+    table[:, kept.PLACE] = kept.NOWHERE
+    blocks = np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
+    return Topics(
+        private(table), private(numbers), private(blocks), private(one_more), private(one_more.astype(np.uint32))
+    )
