@@ -1,12 +1,11 @@
-"""Where looking at a word's list of topics becomes quicker than looking at all topics.
+"""Which of three exact ways to sweep is the quickest: all topics, words' lists, or documents' topics word by word.
 
-    python -m benchmarks.crossover --data DIR --corpus kos nips news20 --topics 10 20 50 100 200
+    python -m benchmarks.crossover --data DIR --corpus kos nips news20 zipf --topics 20 100 400 1000
 
-One exact chain is moved on; at some of its states a sweep over all topics (with the change from lists to a matrix and
-back) and one over lists are timed in turn, both from that very state. From all states together a line is fitted to
-each, time of a token = a + b · K for dense and c + d · L for sparse, L being the mean length of the list of a token's
-word, and with them the L below which sparse is quicker. It is by this that the sampler "auto" chooses
-(``topicloom.inference.samplers.prefers_dense``).
+One exact chain is moved on; at some of its states a sweep of each kind is timed in turn, from that very state. From all
+states together a line is fitted to each: nanoseconds a token = a + b · K for dense, a + b · L for sparse, L being the
+mean length of the list of a token's word, and a + b · T for words, T being the mean number of topics in a token's
+document. It is by these that the sampler "auto" chooses (``topicloom.inference.samplers.expected``).
 """
 
 import argparse
@@ -23,11 +22,10 @@ from benchmarks._tools import SEED, fixed_prior, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel
-from topicloom.inference.long_words import choose, mean_work
-from topicloom.inference.samplers import prefers_dense
-from topicloom.inference.state import SparseState, as_dense, rebuild_lists
-from topicloom.kernels.lists import gather, sort_lists
+from topicloom.inference.kernel import Key, Schedule, get_kernel
+from topicloom.inference.samplers import expected, shape_of
+
+SAMPLERS = ("dense", "sparse", "words")
 
 
 class Reading(NamedTuple):
@@ -35,86 +33,81 @@ class Reading(NamedTuple):
     n_topics: int
     sweep: int
     length: float  # mean list
-    dense: float  # nanoseconds a token
-    sparse: float
+    topics: float  # mean number in a document
+    found: dict[str, float]  # nanoseconds a token
+    chosen: str
 
     @property
-    def chosen(self) -> str:
-        return "dense" if prefers_dense(self.n_topics, self.length) else "sparse"
+    def quickest(self) -> str:
+        return min(self.found, key=self.found.__getitem__)
 
     @property
     def loss(self) -> float:
-        """Time of what auto takes over that of the quicker one."""
-        return (self.dense if self.chosen == "dense" else self.sparse) / min(self.dense, self.sparse)
-
-
-def sweep_dense(corpus: Corpus, lists: SparseState, prior: Prior) -> None:
-    state, _ = get_kernel("dense").sweep(corpus, as_dense(lists), prior, Key(SEED, 1, 1), Schedule())
-    gather(state[1], *lists[1:4])
-    sort_lists(0, corpus.n_words, *lists[1:4])
-
-
-def sweep_sparse(corpus: Corpus, lists: SparseState, prior: Prior) -> None:
-    get_kernel("sparse").sweep(corpus, lists, prior, Key(SEED, 1, 1), Schedule())
-
-
-SWEEPS = {"dense": sweep_dense, "sparse": sweep_sparse}
+        """Time of what auto takes over that of the quickest."""
+        return self.found[self.chosen] / self.found[self.quickest]
 
 
 def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repeats: int, clock: str) -> list[Reading]:
     """A reading after each number of sweeps in ``looks``."""
-    for sampler in ("dense", "sparse"):
+    for sampler in SAMPLERS:
         warm_up(sampler, corpus, n_topics)
-    prior, mover = fixed_prior(corpus, n_topics), get_kernel("sparse")
+    prior, mover = fixed_prior(corpus, n_topics), get_kernel("auto")
     state = mover.init(corpus, prior, Key(SEED, 0, 0))
     found, done = [], 0
     for look in looks:
         while done < look:
             done += 1
             state, _ = mover.sweep(corpus, state, prior, Key(SEED, 0, done), Schedule())
-        length = mean_work(corpus, choose(corpus, rebuild_lists(corpus, state.z, n_topics), prior))
-        seconds: dict[str, list[float]] = {"dense": [], "sparse": []}
+        seconds: dict[str, list[float]] = {sampler: [] for sampler in SAMPLERS}
         for _ in range(repeats):
             for sampler, taken in seconds.items():
-                copy = rebuild_lists(corpus, state.z.copy(), n_topics)
-                taken.append(timed(partial(SWEEPS[sampler], corpus, copy, prior), clock))
-        scale = 1e9 / corpus.n_tokens
-        found.append(Reading(name, n_topics, look, length, *(scale * min(taken) for taken in seconds.values())))
-        times = f"dense {found[-1].dense:.0f}, sparse {found[-1].sparse:.0f} ns a token"
-        say(f"{name}, K = {n_topics}, after {look} sweeps: list {length:.1f}, {times}")
+                kernel = get_kernel(sampler)
+                copy = kernel.restore(corpus, state.z.copy(), n_topics)
+                taken.append(timed(partial(kernel.sweep, corpus, copy, prior, Key(SEED, 1, 1), Schedule()), clock))
+        lists = get_kernel("sparse").restore(corpus, state.z, n_topics)
+        costs, shape = expected(corpus, lists, prior), shape_of(corpus, lists, prior)
+        times = {sampler: min(taken) * 1e9 / corpus.n_tokens for sampler, taken in seconds.items()}
+        chosen = min(costs, key=costs.__getitem__)
+        found.append(Reading(name, n_topics, look, shape.entries, shape.topics, times, chosen))
+        told = ", ".join(f"{sampler} {taken:.0f}" for sampler, taken in times.items())
+        say(f"{name}, K = {n_topics}, after {look} sweeps: list {shape.entries:.1f}, {told} ns a token")
     return found
 
 
-def lines(readings: Sequence[Reading]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """(a, b) of dense = a + b·K and (c, d) of sparse = c + d·L, by least squares of relative errors."""
-
-    def fit(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-        slope, level = np.polyfit(x, y, 1, w=1 / np.asarray(y))
-        return float(level), float(slope)
-
-    return (
-        fit([r.n_topics for r in readings], [r.dense for r in readings]),
-        fit([r.length for r in readings], [r.sparse for r in readings]),
-    )
+def lines(readings: Sequence[Reading]) -> dict[str, tuple[float, float]]:
+    """(a, b) for each sampler, by least squares of relative errors."""
+    against = {
+        "dense": [float(r.n_topics) for r in readings],
+        "sparse": [r.length for r in readings],
+        "words": [r.topics for r in readings],
+    }
+    fitted = {}
+    for sampler, x in against.items():
+        y = np.array([r.found[sampler] for r in readings])
+        slope, level = np.polyfit(x, y, 1, w=1 / y)
+        fitted[sampler] = float(level), float(slope)
+    return fitted
 
 
 def report(readings: Sequence[Reading]) -> str:
-    head = ["corpus", "K", "after sweeps", "mean list", "dense, ns a token", "sparse", "quicker", "auto takes", "loss"]
+    head = ["corpus", "K", "after sweeps", "L", "T", *(f"{sampler}, ns" for sampler in SAMPLERS), "auto takes", "loss"]
     rows = [
         [
-            r.corpus, str(r.n_topics), str(r.sweep), f"{r.length:.1f}", f"{r.dense:.0f}", f"{r.sparse:.0f}",
-            "dense" if r.dense < r.sparse else "sparse", r.chosen, f"{r.loss - 1:.0%}",
+            r.corpus, str(r.n_topics), str(r.sweep), f"{r.length:.1f}", f"{r.topics:.1f}",
+            *(f"{r.found[sampler]:.0f}" for sampler in SAMPLERS), r.chosen, f"{r.loss - 1:.0%}",
         ]
         for r in readings
     ]  # fmt: skip
     text = [table(head, rows)]
     if len({r.n_topics for r in readings}) > 1:
-        (a, b), (c, d) = lines(readings)
+        told = ", ".join(
+            f"{sampler} {a:.0f} + {b:.2f} {letter}"
+            for (sampler, (a, b)), letter in zip(lines(readings).items(), "KLT", strict=True)
+        )
         losses = [r.loss - 1 for r in readings]
         text.append(
-            f"Fitted: dense {a:.0f} + {b:.2f} K, sparse {c:.0f} + {d:.2f} L nanoseconds a token; sparse is quicker "
-            f"where L < {(a - c) / d:.1f} + {b / d:.3f} K. What auto takes costs {np.mean(losses):.1%} more than the "
-            f"quicker of the two on average, {max(losses):.0%} at worst."
+            f"Fitted: {told} nanoseconds a token. What auto takes costs {np.mean(losses):.1%} more than the quickest "
+            f"of the three on average, {max(losses):.0%} at worst."
         )
     return "\n\n".join(text)
 
@@ -123,8 +116,9 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.crossover", description=__doc__.split("\n\n")[0])
     parser.add_argument("--data", type=Path, help="folder that holds the corpora's folders")
     parser.add_argument("--corpus", nargs="+", default=["zipf"], help="names of folders, or zipf, a synthetic one")
-    parser.add_argument("--topics", nargs="+", type=int, default=[10, 20, 50, 100, 200])
+    parser.add_argument("--topics", nargs="+", type=int, default=[20, 100, 400])
     parser.add_argument("--after", nargs="+", type=int, default=[0, 2, 5, 10, 30, 100], help="sweeps")
+    parser.add_argument("--tokens", type=float, default=3e6, help="of zipf")
     parser.add_argument("--repeats", type=int, default=2, help="timings of which the least counts")
     parser.add_argument("--clock", default="cpu", choices=CLOCKS)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
@@ -136,13 +130,13 @@ def main(arguments: Sequence[str]) -> None:
     for name in given.corpus:
         if name != "zipf" and given.data is None:
             parser.error(f"--corpus {name} needs --data")
-        corpus = zipf(500_000, 20_000, 50, seed=1).corpus if name == "zipf" else read(given.data, name)
+        corpus = zipf(int(given.tokens), 50_000, 100, seed=1).corpus if name == "zipf" else read(given.data, name)
         for n_topics in given.topics:
             readings += measure(name, corpus, n_topics, sorted(given.after), given.repeats, given.clock)
     shown = without_path(arguments, "--data")
     text = f"`python -m benchmarks.crossover {shown}`\n\n{machine()}\n\n{report(readings)}\n"
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / f"{given.name}.md").write_text(f"# Lists or all topics\n\n{text}", encoding="utf-8")
+    (given.out / f"{given.name}.md").write_text(f"# Which sweep is the quickest\n\n{text}", encoding="utf-8")
     print(text)
 
 

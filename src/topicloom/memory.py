@@ -9,8 +9,8 @@ import numpy as np
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped
 from topicloom.errors import InputError
-from topicloom.inference.start import may_have_row
 from topicloom.inference.state import topic_dtype
+from topicloom.inference.words import AT_ONCE
 
 
 class Sizes(NamedTuple):
@@ -28,7 +28,6 @@ class _Task(NamedTuple):
     n_tokens: int
     n_topics: int
     entries: int  # of words' lists of topics, Σ_v min(n_v, K)
-    rows: int  # words that may have a row of counts while a sweep lasts
     n_mh: int
 
     @property
@@ -104,12 +103,10 @@ def estimate(
     d, v, n = corpus.n_docs, corpus.n_words, corpus.n_tokens * n_paths
     if isinstance(corpus, Corpus):
         entries = int(np.minimum(corpus.word_counts * n_paths, n_topics).sum())
-        rows = int(np.sum(may_have_row(corpus.word_counts * n_paths, n_topics)))
         names = sum(map(len, corpus.vocabulary)) + 60 * v
     else:
         entries, names = min(n, v * n_topics), 70 * v
-        rows = min(v, 4 * n // n_topics)
-    task = _Task(v, n, n_topics, entries, rows, n_mh)
+    task = _Task(v, n, n_topics, entries, n_mh)
     room = _ROOM.get(sampler, _dense)(task)
     cells = 8 * v * n_topics
     return MemoryPlan(
@@ -134,14 +131,18 @@ def _dense(task: _Task) -> _Room:
 
 
 def _lists(task: _Task) -> _Room:
-    """Lists, and at the most so many rows of counts, of the words whose lists are long."""
-    counts = 8 * (task.entries + task.n_topics + 1) + 12 * task.n_words
-    return _Room(counts, sweep=4 * task.rows * task.n_topics)
+    return _Room(8 * (task.entries + task.n_topics + 1) + 12 * task.n_words)
+
+
+def _words(task: _Task) -> _Room:
+    """Lists; of some documents at a time their tokens by word and their topics, 8 bytes and up to 4 a token."""
+    return _Room(_lists(task).counts, sweep=12 * min(task.n_tokens, AT_ONCE) + 8 * task.n_words)
 
 
 def _auto(task: _Task) -> _Room:
-    """Lists and rows, or a dense matrix where sweeps are quicker with one; both while one is made from the other."""
-    return _Room(_lists(task).counts, sweep=4 * task.n_words * task.n_topics)
+    """Lists, and rows at the start, or a dense matrix where sweeps are quicker with one; both for a moment."""
+    dense = 4 * task.n_words * task.n_topics
+    return _Room(_lists(task).counts, sweep=max(dense, _words(task).sweep))
 
 
 def _mh(task: _Task) -> _Room:
@@ -164,6 +165,7 @@ def _warp(task: _Task) -> _Room:
 _ROOM: dict[str, Callable[[_Task], _Room]] = {
     "dense": _dense,
     "sparse": _lists,
+    "words": _words,
     "auto": _auto,
     "mh": _mh,
     "partial": _partial,

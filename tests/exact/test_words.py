@@ -16,7 +16,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     if request.param == "wide numbers":
         monkeypatch.setattr(words, "_NARROW", 0)
     else:
-        monkeypatch.setattr(words, "_AT_ONCE", 3)
+        monkeypatch.setattr(words, "AT_ONCE", 3)
 
 
 @pytest.mark.usefixtures("way")
@@ -57,7 +57,7 @@ def test_lists_are_those_of_the_topics_and_threads_change_nothing(n_shards: int)
 def test_steps_are_whole_documents_that_cover_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = zipf(2000, 60, 5, doc_length=40, seed=3).corpus
     assert words.steps_of(corpus, (3, 30)) == [(3, 30)]
-    monkeypatch.setattr(words, "_AT_ONCE", 200)
+    monkeypatch.setattr(words, "AT_ONCE", 200)
     steps = words.steps_of(corpus, (3, 30))
     assert len(steps) > 3
     assert [steps[0][0], *(stop for _, stop in steps)] == [*(start for start, _ in steps), 30]

@@ -259,15 +259,21 @@ def test_scaling_measures_sweeps(corpus: Corpus) -> None:
     assert cell.settled > 0
 
 
-def test_the_crossover_is_where_the_lines_meet(corpus: Corpus) -> None:
+def test_the_crossover_fits_a_line_to_each_sampler(corpus: Corpus) -> None:
+    def times(k: int, length: float, topics: float) -> dict[str, float]:
+        return {"dense": 50.0 + k, "sparse": 30 + 2 * length, "words": 80 + topics}
+
     readings = [
-        crossover.Reading("x", k, 0, length, 50 + 1.0 * k, 30 + 2.0 * length)
+        crossover.Reading("x", k, 0, length, topics, times(k, length, topics), "dense")
         for k in (10, 100)
-        for length in (3.0, 8.0, 40.0)
+        for length, topics in ((3.0, 9.0), (8.0, 2.0), (40.0, 20.0))
     ]
-    (a, b), (c, d) = crossover.lines(readings)
-    assert (a, b, c, d) == pytest.approx((50, 1, 30, 2))
-    assert "sparse is quicker where L < 10.0 + 0.500 K" in crossover.report(readings)
+    assert crossover.lines(readings) == {
+        "dense": pytest.approx((50, 1)), "sparse": pytest.approx((30, 2)), "words": pytest.approx((80, 1)),
+    }  # fmt: skip
+    assert readings[0].quickest == "sparse"
+    assert readings[0].loss == pytest.approx(60 / 36)
+    assert "Fitted: dense 50 + 1.00 K, sparse 30 + 2.00 L, words 80 + 1.00 T" in crossover.report(readings)
     assert _common.without_path(["--a", "1", "--data", "/x/y", "--b"], "--data") == "--a 1 --data DATA --b"
     found = crossover.measure("tiny", corpus, 3, [0, 2], 1, "wall")
     assert [reading.sweep for reading in found] == [0, 2]

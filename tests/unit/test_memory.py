@@ -33,10 +33,8 @@ def test_a_chain_takes_what_is_said(sampler: str, n_topics: int, corpus: Corpus)
 
 def test_what_sweeps_need_beside_is_counted(corpus: Corpus) -> None:
     n, v = corpus.n_tokens, corpus.n_words
-    rows = int(np.sum(4 * corpus.word_counts >= 10))
-    assert 0 < rows < v
-    sweeps = [estimate(corpus, 10, name).sweep for name in ("dense", "sparse", "auto")]
-    assert sweeps == [0, 4 * rows * 10, 4 * v * 10]
+    sweeps = [estimate(corpus, 1000, name).sweep for name in ("dense", "sparse", "words", "auto")]
+    assert sweeps == [0, 0, 12 * corpus.n_tokens + 8 * v, 4 * v * 1000]
     assert estimate(corpus, 10, "mh", 3).sweep == 3 * 2 * n + 8 * (n + v)
     assert estimate(corpus, 10, "warp", 3, n_mh=4).sweep == 3 * 2 * 5 * n + 4 * n + 8 * v
 

@@ -1,7 +1,7 @@
 """The registered samplers: how each starts, sweeps, and is cut into blocks for threads."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -168,8 +168,8 @@ _ON_LINE = 500  # from so many topics on the first ones are placed one after the
 
 # What a token takes, in nanoseconds where it was measured; ``benchmarks/crossover.py`` fits the lines. Only the ratios
 # count, and they are not the same on all machines.
-_DENSE, _TOPIC = 45.0, 0.27  # a token, and each topic, where all are looked at
-_LISTS, _ENTRY = 60.0, 1.1  # a token, and each entry of its word's list
+_DENSE, _TOPIC = 42.0, 0.21  # a token, and each topic, where all are looked at
+_LISTS, _ENTRY = 53.0, 1.2  # a token, and each entry of its word's list
 _WORDS, _OWN, _COMING = (
     70.0,
     1.5,
@@ -178,23 +178,38 @@ _WORDS, _OWN, _COMING = (
 _LOOKED_AT = 256  # documents by which their number of topics is judged
 
 
-def expected(corpus: Corpus, state: State | SparseState, prior: Prior) -> dict[str, float]:
-    """What a token is expected to take in the next sweep, by sampler; judged by the state alone.
+class Shape(NamedTuple):
+    """What the time of a sweep follows, on average over the tokens."""
 
-    No product of vectors: BLAS has threads of its own, which go on spinning for a while where ours are to work.
-    """
+    entries: float  # length of the list of a token's word
+    topics: float  # number of topics in a token's document, by a look at some
+    coming: float  # entries that are looked at when words are come to, word by word
+    searched: float  # share of a list that draws from the prior search, word by word
+
+
+def shape_of(corpus: Corpus, state: State | SparseState, prior: Prior) -> Shape:
+    """By the state alone, and without a product of vectors: BLAS's threads go on spinning where ours are to work."""
     n = min(corpus.n_docs, _LOOKED_AT)
     looked_at = np.arange(n) * (corpus.n_docs - 1) // max(n - 1, 1)
     topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
-    pulled = prior.alpha.max(axis=0).sum()
-    searched = 0.5 * pulled / (pulled + length)  # share of a list that is searched, as few draws come to that
+    pulled = float(prior.alpha.max(axis=0).sum())
     sizes, n_tokens = list_sizes(state), max(corpus.n_tokens, 1)
-    entries = float(np.sum(corpus.word_counts * sizes)) / n_tokens
-    coming = float(np.sum(sizes)) * len(steps_of(corpus, (0, corpus.n_docs))) / n_tokens
+    n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
+    return Shape(
+        entries=float(np.sum(corpus.word_counts * sizes)) / n_tokens,
+        topics=topics,
+        coming=float(np.sum(sizes)) * n_steps / n_tokens,
+        searched=0.5 * pulled / (pulled + length),  # few draws come to that
+    )
+
+
+def expected(corpus: Corpus, state: State | SparseState, prior: Prior) -> dict[str, float]:
+    """What a token is expected to take in the next sweep, by sampler."""
+    of = shape_of(corpus, state, prior)
     return {
         "dense": _DENSE + _TOPIC * prior.n_topics,
-        "sparse": _LISTS + _ENTRY * entries,
-        "words": _WORDS + _OWN * topics + _COMING * coming + _ENTRY * searched * entries,
+        "sparse": _LISTS + _ENTRY * of.entries,
+        "words": _WORDS + _OWN * of.topics + _COMING * of.coming + _ENTRY * of.searched * of.entries,
     }
 
 

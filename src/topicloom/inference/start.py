@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kept import keep
 from topicloom.inference.kernel import INIT, Key, Prior
@@ -29,15 +29,10 @@ class Rows(NamedTuple):
     share: FloatArray  # [K + 1] n_dk / (n_k + Σβ) of the document's topics
 
 
-def may_have_row(counts: Int64Array, n_topics: int) -> AnyArray:
-    """By a word's number of tokens."""
-    return np.asarray((_ROOM * counts >= n_topics) & (counts < _MOST))
-
-
-def candidates(corpus: Corpus, prior: Prior) -> Int32Array:
-    """All words that may have rows."""
-    found = may_have_row(corpus.word_counts, prior.n_topics) & (prior.boost_row < 0)
-    return np.flatnonzero(found).astype(np.int32)
+def frequent(corpus: Corpus, prior: Prior) -> Int32Array:
+    """The words that have rows."""
+    n = corpus.word_counts
+    return np.flatnonzero((_ROOM * n >= prior.n_topics) & (n < _MOST) & (prior.boost_row < 0)).astype(np.int32)
 
 
 def new_rows(prior: Prior, words: Int32Array) -> Rows:
@@ -62,7 +57,7 @@ def place_first(
 def place_on_line(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
     """First topics, each token's drawn given those before it."""
     state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
-    rows = new_rows(prior, candidates(corpus, prior))
+    rows = new_rows(prior, frequent(corpus, prior))
     place_first(corpus, state, prior, rows, stream(key.seed, INIT, key.chain))
     lists.sort_lists(0, corpus.n_words, *state[1:4])
     return state

@@ -13,7 +13,7 @@ from topicloom.inference.parallel import cut, private
 from topicloom.inference.state import SparseState
 from topicloom.kernels import gibbs_words, kept
 
-_AT_ONCE = 1 << 20  # tokens whose documents are taken together, so that what is kept of them is near
+AT_ONCE = 1 << 20  # tokens whose documents are taken together, so that what is kept of them is near
 _NARROW, _WIDE = 16, 32  # bits of a topic and of its count in a document: where these are enough, and else
 
 Range = tuple[int, int]
@@ -34,7 +34,7 @@ class Scratch(NamedTuple):
 def steps_of(corpus: Corpus, docs: Range) -> list[Range]:
     """Ranges of documents that are taken together."""
     lengths = corpus.doc_lengths[docs[0] : docs[1]]
-    parts = cut(lengths, -(-int(lengths.sum()) // _AT_ONCE) or 1)
+    parts = cut(lengths, -(-int(lengths.sum()) // AT_ONCE) or 1)
     return [(docs[0] + start, docs[0] + stop) for start, stop in parts]
 
 
