@@ -109,8 +109,7 @@ def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> floa
             for way in ("dense", "sparse", "words"):
                 start(way, few, n_topics, n_shards).sweep()
             dense = rebuild_counts(few, np.zeros(few.n_tokens, np.int64), n_topics)
-            list_sizes(as_dense(as_lists(few, dense)))
-            list_sizes(dense)
+            list_sizes(as_dense(as_lists(few, dense)), few.words)
 
     return timed(first)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +34,18 @@ Range = tuple[int, int]
 Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
 
 
+# What a token takes, in nanoseconds where it was measured; ``benchmarks/crossover.py`` fits the lines. Only the ratios
+# count, and they are not the same on all machines.
+_DENSE, _TOPIC = 42.0, 0.21  # a token, and each topic, where all are looked at
+_LISTS, _ENTRY = 53.0, 1.2  # a token, and each entry of its word's list
+_WORDS, _OWN, _COMING = (
+    70.0,
+    1.5,
+    5.0,
+)  # word by word: a token, a topic of its document, an entry when a word is come to
+_DOCS, _TOKENS = 256, 4096  # by so many is judged how many topics documents and words have
+
+
 def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, FloatArray]:
     """What the dense kernel writes into, apart from what other threads write."""
     numbers = np.zeros(prior.n_topics)
@@ -47,21 +60,48 @@ def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, pri
     return work
 
 
+class Loads(NamedTuple):
+    """What tokens cost, in any unit, so that the blocks of a round take about equally long."""
+
+    token: float = 1.0
+    run: float | AnyArray = 0.0  # beside that, each first token of a run of one word; by word or for all
+
+
+# How many runs each document of a corpus in use has, and each word.
+_RUNS: WeakKeyDictionary[Corpus, tuple[Int64Array, Int64Array]] = WeakKeyDictionary()
+
+
+def _runs(corpus: Corpus) -> tuple[Int64Array, Int64Array]:
+    if corpus not in _RUNS:
+        found = np.empty(corpus.n_docs, np.int64), np.empty(corpus.n_words, np.int64)
+        counts.count_runs(corpus.words, corpus.doc_ptr, *found)
+        _RUNS[corpus] = found
+    return _RUNS[corpus]
+
+
+def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range], list[Range]]:
+    """Ranges of documents and of words whose blocks, in each round, have about equal loads."""
+    if n_shards == 1:
+        return cut(corpus.doc_lengths, 1), [(0, corpus.n_words)]
+    by_doc, by_word = _runs(corpus)
+    of_words = loads.token * corpus.word_counts + loads.run * by_word
+    of_docs = loads.token * corpus.doc_lengths + float(np.mean(loads.run)) * by_doc
+    return cut(of_docs.astype(np.int64), n_shards), cut(of_words.astype(np.int64), n_shards)
+
+
 def _sweep_blocks(
     block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
-    loads: Int64Array | None = None,
+    loads: Loads = Loads(),  # noqa: B008 (it cannot change)
 ) -> tuple[AnyState, Info]:  # fmt: skip
     """One sweep, as n rounds of n blocks that touch disjoint documents and disjoint words.
 
     In round r shard s has its own documents and the words of part s + r. So all counts but the topic totals are
     owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
     one shard this is the plain sweep. A thread has the same words in every round: their counts are read at random
-    and stay in its cache, while documents are read in order. ``loads`` says what the words' tokens cost, if not all the
-    same, so that the blocks of a round take about equally long.
+    and stay in its cache, while documents are read in order. Documents and words are each cut into parts of equal
+    loads; with two shards both blocks of a round then have equal ones, too.
     """
-    n = schedule.n_shards
-    docs = cut(corpus.doc_lengths, n)
-    words = cut(corpus.word_counts if loads is None else loads, n) if n > 1 else [(0, corpus.n_words)]
+    docs, words = _cut_both(corpus, schedule.n_shards, loads)
     n = max(len(docs), len(words))
     work = np.zeros(2, np.int64)
     for r in range(n):
@@ -100,7 +140,7 @@ def _dense_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 
 def _dense_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    return _sweep_blocks(_dense_block, corpus, state, prior, key, schedule)
+    return _sweep_blocks(_dense_block, corpus, state, prior, key, schedule, Loads(25.0, 20.0 + _TOPIC * prior.n_topics))
 
 
 def _dense_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -133,7 +173,7 @@ def _words_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, pri
 
 
 def _list_sweep(
-    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule, loads: Int64Array | None
+    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule, loads: Loads
 ) -> tuple[AnyState, Info]:
     of_lists = cast(SparseState, state)[1:4]
     _, info = _sweep_blocks(block, corpus, state, prior, key, schedule, loads)
@@ -144,13 +184,12 @@ def _list_sweep(
 
 
 def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    costs = _LISTS + _ENTRY * cast(SparseState, state).list_size
-    loads = (corpus.word_counts * costs).astype(np.int64)
+    loads = Loads(25.0, 30.0 + _ENTRY * cast(SparseState, state).list_size)
     return _list_sweep(sweep_lists, corpus, state, prior, key, schedule, loads)
 
 
 def _words_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    return _list_sweep(_words_block, corpus, state, prior, key, schedule, None)
+    return _list_sweep(_words_block, corpus, state, prior, key, schedule, Loads())
 
 
 def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -166,39 +205,33 @@ def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: in
 _ON_LINE = 500  # from so many topics on the first ones are placed one after the other
 
 
-# What a token takes, in nanoseconds where it was measured; ``benchmarks/crossover.py`` fits the lines. Only the ratios
-# count, and they are not the same on all machines.
-_DENSE, _TOPIC = 42.0, 0.21  # a token, and each topic, where all are looked at
-_LISTS, _ENTRY = 53.0, 1.2  # a token, and each entry of its word's list
-_WORDS, _OWN, _COMING = (
-    70.0,
-    1.5,
-    5.0,
-)  # word by word: a token, a topic of its document, an entry when a word is come to
-_LOOKED_AT = 256  # documents by which their number of topics is judged
-
-
 class Shape(NamedTuple):
     """What the time of a sweep follows, on average over the tokens."""
 
     entries: float  # length of the list of a token's word
-    topics: float  # number of topics in a token's document, by a look at some
+    topics: float  # number of topics in a token's document
     coming: float  # entries that are looked at when words are come to, word by word
     searched: float  # share of a list that draws from the prior search, word by word
 
 
+def _spread(n: int, most: int) -> Int64Array:
+    """At most so many of 0 … n − 1, at equal distances."""
+    few = min(n, most)
+    return np.arange(few) * (n - 1) // max(few - 1, 1)
+
+
 def shape_of(corpus: Corpus, state: State | SparseState, prior: Prior) -> Shape:
-    """By the state alone, and without a product of vectors: BLAS's threads go on spinning where ours are to work."""
-    n = min(corpus.n_docs, _LOOKED_AT)
-    looked_at = np.arange(n) * (corpus.n_docs - 1) // max(n - 1, 1)
-    topics, length = counts.mean_topics(looked_at, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
+    """By a look at some documents and tokens, which depend on the corpus alone."""
+    docs = _spread(corpus.n_docs, _DOCS)
+    topics, length = counts.mean_topics(docs, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
     pulled = float(prior.alpha.max(axis=0).sum())
-    sizes, n_tokens = list_sizes(state), max(corpus.n_tokens, 1)
+    words = corpus.words[_spread(corpus.n_tokens, _TOKENS)]
+    sizes, n = list_sizes(state, words), max(len(words), 1)
     n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
     return Shape(
-        entries=float(np.sum(corpus.word_counts * sizes)) / n_tokens,
+        entries=float(np.sum(sizes)) / n,
         topics=topics,
-        coming=float(np.sum(sizes)) * n_steps / n_tokens,
+        coming=float(np.sum(sizes / corpus.word_counts[words])) * n_steps / n,
         searched=0.5 * pulled / (pulled + length),  # few draws come to that
     )
 

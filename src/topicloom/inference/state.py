@@ -135,12 +135,12 @@ def as_lists(corpus: Corpus, state: State | SparseState) -> SparseState:
     return of_words
 
 
-def list_sizes(state: State | SparseState) -> Int32Array:
-    """[V] in how many topics each word occurs."""
+def list_sizes(state: State | SparseState, words: Int32Array) -> Int32Array:
+    """In how many topics each of these words occurs."""
     if isinstance(state, SparseState):
-        return state.list_size
-    sizes = np.empty(len(state.word_topic), np.int32)
-    lists.measure(state.word_topic, sizes)
+        return state.list_size[words]
+    sizes = np.empty(len(words), np.int32)
+    lists.measure(words, state.word_topic, sizes)
     return sizes
 
 

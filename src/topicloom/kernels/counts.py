@@ -49,6 +49,20 @@ def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, met_in: Int6
 
 
 @bare_kernel
+def count_runs(words: Int32Array, doc_ptr: Int64Array, by_doc: Int64Array, by_word: Int64Array) -> None:
+    """How many runs of tokens of one word a document has, and a word."""
+    by_doc[:] = 0
+    by_word[:] = 0
+    for d in range(doc_ptr.shape[0] - 1):
+        before = -1
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            if words[i] != before:
+                before = words[i]
+                by_doc[d] += 1
+                by_word[before] += 1
+
+
+@bare_kernel
 def draw_from_prior(
     words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, running: FloatArray, stream: UInt64Array,

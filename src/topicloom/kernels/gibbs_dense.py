@@ -60,8 +60,10 @@ def sweep_block(
             if v < word_start or v >= word_stop:
                 continue
             if i + _AHEAD < n_tokens:
-                prefetch(word_topic, np.int64(words[i + _AHEAD]) * n_topics)
-                prefetch(word_topic, np.int64(words[i + _AHEAD]) * n_topics + _LINE)
+                later = np.int64(words[i + _AHEAD])
+                if word_start <= later < word_stop:  # other words' rows are being written by other threads
+                    prefetch(word_topic, later * n_topics)
+                    prefetch(word_topic, later * n_topics + _LINE)
             row = word_topic[v]
             seeded = boost_row[v] >= 0
             if v != weighed_word:

@@ -86,13 +86,13 @@ def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, wor
 
 
 @bare_kernel
-def measure(word_topic: Int32Array, list_size: Int32Array) -> None:
-    """How long the lists of a dense matrix of counts would be."""
-    for v in range(word_topic.shape[0]):
+def measure(words: Int32Array, word_topic: Int32Array, sizes: Int32Array) -> None:
+    """How long the lists of these words would be, given a dense matrix of counts."""
+    for i in range(words.shape[0]):
         n = np.int32(0)
         for k in range(word_topic.shape[1]):
-            n += word_topic[v, k] > 0
-        list_size[v] = n
+            n += word_topic[words[i], k] > 0
+        sizes[i] = n
 
 
 @bare_kernel
