@@ -39,6 +39,8 @@ from topicloom.kernels.rng import uniform
 from topicloom.kernels.sums import dot, sum_first, sum_of
 
 STRIDE = 8
+_SOON = 2  # tokens from now whose rows are asked for
+_FAR = 1 << 17  # cells of rows beyond which they are: near caches are full
 SHORT, SEEDED = -1, -2  # in place of a word's row: it has none; it has none and is a seed word
 
 
@@ -202,7 +204,7 @@ def place_tokens(
     n_docs, n_tokens = doc_ptr.shape[0] - 1, words.shape[0]
     list_size[:] = 0
     rows[:] = 0
-    row, entered, wasted, patience = -1, 0, 1, 0
+    row, entered, wasted, patience, far = -1, 0, 1, 0, rows.size > _FAR
     for first in range(STRIDE):
         for d in range(first, n_docs, STRIDE):
             if alpha_row[d] != row or entered % _REFRESH == 0:
@@ -221,6 +223,9 @@ def place_tokens(
                 if i + _AHEAD < n_tokens:
                     ask_for(words[i + _AHEAD], list_ptr, list_size, entries, beta)
                     prefetch(row_of, words[i + _AHEAD])
+                if far and i + _SOON < doc_ptr[d + 1] and row_of[words[i + _SOON]] >= 0:
+                    for j in range(n_met):  # the counts that a draw for a long word will look at
+                        prefetch(rows, int(row_of[words[i + _SOON]]) * rows.shape[1] + met[j])
                 start, size, r = list_ptr[v], list_size[v], np.int64(row_of[v])
                 if r < 0:
                     new, at = _place_listed(
