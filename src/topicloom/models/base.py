@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from topicloom import storage
 from topicloom._types import BoolArray, FloatArray, Int32Array
@@ -24,11 +22,12 @@ from topicloom.inference.kernel import get_kernel
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DocTopicPaths, join_documents, repeated
 from topicloom.models import _inputs
+from topicloom.models._estimator import Transformer, check_is_fitted, checked_matrix, in_output_container
 
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TopicModel(Transformer):
     """A fitted topic model. Subclasses bring the parameters and ``fit``, which ends in ``_publish``."""
 
     estimator: Estimator
@@ -37,6 +36,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     predict_samples: int
     predict_chains: int
     n_jobs: int | None
+    random_state: Any
     sampler: str
     n_paths: int = 1
     doc_topic_paths: DocTopicPaths = "mean"
@@ -181,6 +181,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # -- new documents -------------------------------------------------------------------------------------------
 
+    @in_output_container
     def transform(self, X: Any) -> FloatArray:
         """Topic proportions [D, K] of documents, with the topics held fixed.
 
@@ -273,7 +274,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         _inputs.check_whole_tokens(corpus)
 
     def _checked_matrix(self, X: Any, reset: bool) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
+        return checked_matrix(self, X, reset=reset)
 
     def _new_corpus(self, X: Any) -> Corpus:
         if isinstance(X, Corpus):
