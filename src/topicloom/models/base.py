@@ -14,7 +14,6 @@ from topicloom.corpus.stored import load_corpus
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, StorageError, UnknownWordsWarning
 from topicloom.estimates import Counts, Estimator, pseudo_counts, theta, topic_counts, with_prior
-from topicloom.evaluation.predictive import completion_perplexity
 from topicloom.explore import frames
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.foldin import fold_in
@@ -218,6 +217,8 @@ class TopicModel(Transformer):
         return self._perplexity(self._new_corpus(X))
 
     def _perplexity(self, corpus: Corpus) -> float:
+        from topicloom.evaluation.predictive import completion_perplexity  # a fit needs none of it
+
         alpha, rows = self._document_prior(corpus)
         return completion_perplexity(
             self.topic_word_, alpha, corpus, alpha_row=rows, estimator=self.estimator, burn_in=self.predict_burn_in,

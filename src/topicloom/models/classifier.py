@@ -9,7 +9,6 @@ from topicloom import storage
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Estimator, pseudo_counts, with_prior
-from topicloom.evaluation.predictive import completion_perplexity
 from topicloom.inference import variational
 from topicloom.inference.chain import Chain
 from topicloom.inference.foldin import fold_in
@@ -207,6 +206,8 @@ class LabelClassifier(StoredModel):
 
     def perplexity(self, X: Any) -> float:
         """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
+        from topicloom.evaluation.predictive import completion_perplexity
+
         check_is_fitted(self, "seed_")
         seen = self.label_counts_ > 0
         return completion_perplexity(

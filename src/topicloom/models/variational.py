@@ -14,7 +14,6 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.splits import split_halves
 from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import Estimator, with_prior
-from topicloom.evaluation.predictive import log_likelihood
 from topicloom.inference import stochastic, variational_run
 from topicloom.inference.chain import Plan, Trace
 from topicloom.inference.kernel import Prior
@@ -256,6 +255,8 @@ class VariationalMethods(StoredModel):
     def _perplexity(self, corpus: Corpus) -> float:
         if not is_variational(self):
             return super()._perplexity(corpus)
+        from topicloom.evaluation.predictive import log_likelihood
+
         alpha, rows = self._document_prior(corpus)
         observed, held_out = _halves(corpus)
         total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())
