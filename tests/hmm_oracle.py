@@ -115,12 +115,13 @@ def invariance(case: HMMCase, sweep, n: int, seed: int, known=None) -> float:
     """p-value that the exact joint posterior of all paths is invariant under ``sweep(z [m, N], replicate)``."""
     states, p = known or posterior(case)
     starts = np.random.default_rng(seed).choice(len(states), size=n, p=p)
-    observed = np.zeros(len(states))
     shape = (case.n_paths, case.corpus.n_tokens)
-    for replicate, begin in enumerate(starts):
-        z = sweep(states[begin].reshape(shape), replicate)
-        observed[oracle.state_number(np.asarray(z).ravel(), case.n_states)] += 1
-    return oracle.chi_square(observed, p)
+
+    def draw(replicate: int) -> int:
+        z = sweep(states[starts[replicate]].reshape(shape), replicate)
+        return oracle.state_number(np.asarray(z).ravel(), case.n_states)
+
+    return oracle.drawn_p_value(draw, p, n)
 
 
 # -- given parameters ----------------------------------------------------------------------------------------------

@@ -95,11 +95,12 @@ def topic_p_value(case: Case, sweep: Callable[..., np.ndarray], n: int, seed: in
     logs = np.array([case.log_augmented(z, eta, pull, curve) for z in states])
     p = np.exp(logs - logs.max())
     p /= p.sum()
-    observed = np.zeros(len(states))
-    for replicate, start in enumerate(np.random.default_rng(seed).choice(len(states), size=n, p=p)):
-        z = sweep(states[start], eta, pull, curve, replicate)
-        observed[oracle.state_number(z, case.n_topics)] += 1
-    return oracle.chi_square(observed, p)
+    starts = np.random.default_rng(seed).choice(len(states), size=n, p=p)
+
+    def draw(replicate: int) -> int:
+        return oracle.state_number(sweep(states[starts[replicate]], eta, pull, curve, replicate), case.n_topics)
+
+    return oracle.drawn_p_value(draw, p, n)
 
 
 class Grid:

@@ -5,6 +5,7 @@ import pytest
 
 import oracle
 from mutants.test_mutants import REJECT, mutate
+from mutating import compiled_mutant
 from topicloom.inference.labeled import LabelSets
 from topicloom.inference.state import rebuild_counts
 from topicloom.kernels.rng import path_key, stream
@@ -99,12 +100,12 @@ def short_error(fold_in, n_chains: int = 100_000) -> float:
 
 
 def test_unchanged_short_documents_pass() -> None:
-    assert short_error(mutate("kernels.foldin", compiled=True).fold_in) < 5.5
+    assert short_error(compiled_mutant("kernels.foldin").fold_in) < 5.5
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_wrong_short_documents_are_rejected(name: str) -> None:
-    assert short_error(mutate("kernels.foldin", *SHORT[name], compiled=True).fold_in) > 8
+    assert short_error(compiled_mutant("kernels.foldin", *SHORT[name]).fold_in) > 8
 
 
 def test_the_prior_of_the_wrong_phase_is_rejected() -> None:

@@ -4,6 +4,7 @@ Among them are eqs. 19 and 21 of the LightMedLDA paper as they are printed: a pr
 topic is refused, though its own values are divided out.
 """
 
+import types
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import medlda_oracle as mo
 import oracle
 from exact import test_augment, test_medlda
 from mutants.test_mutants import REJECT, mutate
+from mutating import compiled_mutant
 from topicloom import estimates
 from topicloom.inference import medlda
 
@@ -71,11 +73,16 @@ TOPICS = {
 }  # fmt: skip
 
 
+def mutant_of(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
+    """Compiled where that is quicker than to draw by plain Python."""
+    return (compiled_mutant if module == "augment" else mutate)(f"kernels.{module}", *changes)
+
+
 @pytest.mark.parametrize(
     ("module", "composition"), [("medlda", "mixture"), ("medlda", "exp"), ("augment", "exp"), ("medlda_dense", "dense")]
 )
 def test_the_unchanged_source_passes(module: str, composition: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(medlda, module, mutate(f"kernels.{module}", compiled=module == "augment"))
+    monkeypatch.setattr(medlda, module, mutant_of(module))
     assert topics_p_value(mo.cases()["one task"], composition, 800) > oracle.FALSE_ALARM
 
 
@@ -87,8 +94,7 @@ def topics_p_value(case: mo.Case, composition: str, n: int) -> float:
 @pytest.mark.parametrize("name", TOPICS)
 def test_wrong_topics_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = TOPICS[name]
-    wrong = mutate(f"kernels.{mutant.module}", *mutant.changes, compiled=mutant.module == "augment")
-    monkeypatch.setattr(medlda, mutant.module, wrong)
+    monkeypatch.setattr(medlda, mutant.module, mutant_of(mutant.module, *mutant.changes))
     worst = 1.0
     for n in (500, 14_000):
         worst = min(worst, topics_p_value(mo.cases()[mutant.case], mutant.composition, n))
@@ -148,7 +154,7 @@ def loss_error(draw, loss: str) -> float:
 @pytest.mark.parametrize("name", LOSSES)
 def test_wrong_losses_are_rejected(name: str) -> None:
     loss, changes = LOSSES[name]
-    wrong = mutate("kernels.augment", *changes, compiled=True).augment
+    wrong = compiled_mutant("kernels.augment", *changes).augment
     assert loss_error(wrong, loss) > 8
 
 
@@ -169,6 +175,6 @@ WEIGHTS = {
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_wrong_weights_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     n_gibbs, changes = WEIGHTS[name]
-    monkeypatch.setattr(medlda, "medlda_weights", mutate("kernels.medlda_weights", *changes, compiled=True))
+    monkeypatch.setattr(medlda, "medlda_weights", compiled_mutant("kernels.medlda_weights", *changes))
     with np.errstate(all="ignore"):
         assert test_medlda.weights_p_value(n_gibbs, 400) < REJECT

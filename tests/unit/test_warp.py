@@ -1,17 +1,15 @@
 """The sampler "warp": each pass by itself against what it must draw, and what does not change its results."""
 
 import gc
-import importlib
-import inspect
 import types
 import weakref
 from functools import cache
 
-import numba
 import numpy as np
 import pytest
 
 import oracle
+from mutating import compiled_mutant
 from topicloom import LDA
 from topicloom.datasets import synthetic_lda
 from topicloom.inference import warp as glue
@@ -213,29 +211,17 @@ MUTANTS = {
 }  # fmt: skip
 
 
-def mutant(*changes: tuple[str, str]) -> types.SimpleNamespace:
-    """The kernel's source with every occurrence of each text replaced by another, compiled."""
-    source = inspect.getsource(importlib.import_module("topicloom.kernels.warp"))
-    for old, new in changes:
-        assert old in source, f"the mutant's text is gone: {old!r}"
-        source = source.replace(old, new)
-    names: dict[str, object] = {"__name__": "mutant of warp", "numba": numba}
-    decorated = source.replace("@kernel\n", "@numba.njit(error_model='numpy')\n")
-    exec(compile(decorated, "<mutant of warp>", "exec"), names)
-    return types.SimpleNamespace(**names)
-
-
 def is_rejected(module: types.SimpleNamespace) -> bool:
     return any(p_value(which, module) < REJECT for which in ("words", "documents"))
 
 
 def test_the_unchanged_passes_go_through_the_door_of_the_mutants() -> None:
-    assert not is_rejected(mutant())
+    assert not is_rejected(compiled_mutant("kernels.warp"))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_wrong_passes_are_rejected(name: str) -> None:
-    assert is_rejected(mutant(*MUTANTS[name]))
+    assert is_rejected(compiled_mutant("kernels.warp", *MUTANTS[name]))
 
 
 # -- what must not matter ----------------------------------------------------------------------------------------

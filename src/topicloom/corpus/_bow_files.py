@@ -7,7 +7,7 @@ from typing import IO, Any, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
-import scipy.io
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray, Int32Array, Int64Array

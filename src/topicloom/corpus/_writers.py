@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import IO, Any
 
 import numpy as np
-import scipy.io
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
 
 from topicloom.corpus._streams import block_pairs, document_blocks

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 
@@ -14,6 +13,9 @@ from topicloom.corpus._columns import joined_times, time_kind, to_group, to_id, 
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:  # at run time where there is a frame: a fit of anything else needs none of it
+    import narwhals as nw
 
 _ROWS_AT_ONCE = 4096
 
@@ -79,6 +81,8 @@ def to_frame(columns: Mapping[str, Sequence[Any] | AnyArray], like: Any = None) 
 
 
 def _as_table(frame: Any) -> "nw.DataFrame[Any]":
+    import narwhals as nw
+
     try:
         table = nw.from_native(frame)
     except TypeError:
@@ -181,6 +185,8 @@ def _library(like: Any) -> Any:
         if find_spec(like) is None:
             raise MissingExtraError(f"{like} is not installed; pip install {like}.")
         return import_module(like)
+    import narwhals as nw
+
     try:
         return nw.get_native_namespace(nw.from_native(like))
     except TypeError:

@@ -3,9 +3,7 @@
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist, squareform
-from sklearn.metrics import silhouette_samples
+import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.errors import InputError
@@ -25,7 +23,7 @@ def topic_linkage(
     """
     if method not in ("complete", "average", "single"):
         raise InputError(f"method={method!r} is not known; choose 'complete', 'average' or 'single'.")
-    return np.asarray(linkage(_distances(rows, metric), method))
+    return np.asarray(scipy.cluster.hierarchy.linkage(_distances(rows, metric), method))
 
 
 def topic_clusters(
@@ -36,18 +34,20 @@ def topic_clusters(
     if not 1 <= n_clusters <= n:
         raise InputError(f"n_clusters={n_clusters} must be from 1 to {n}, the number of rows.")
     tree = topic_linkage(rows, metric=metric, method=method)
-    return np.asarray(fcluster(tree, n_clusters, "maxclust") - 1, np.int64)
+    return np.asarray(scipy.cluster.hierarchy.fcluster(tree, n_clusters, "maxclust") - 1, np.int64)
 
 
 def silhouette_widths(rows: AnyArray, clusters: AnyArray, *, metric: Distance = "cityblock") -> FloatArray:
     """How much nearer each distribution is to its own cluster than to the next one, from −1 to 1; 0 if it is alone."""
     labels = np.asarray(clusters)
-    between = squareform(_distances(rows, metric))
+    between = scipy.spatial.distance.squareform(_distances(rows, metric))
     n = len(between)
     if labels.shape != (n,):
         raise InputError(f"clusters has shape {labels.shape}; give one cluster for each of {n} rows.")
     if not 2 <= len(np.unique(labels)) <= n - 1:
         raise InputError(f"silhouette widths need from 2 to {n - 1} clusters; there are {len(np.unique(labels))}.")
+    from sklearn.metrics import silhouette_samples
+
     return np.asarray(silhouette_samples(between, labels, metric="precomputed"))
 
 
@@ -57,4 +57,4 @@ def _distances(rows: AnyArray, metric: Distance) -> FloatArray:
         raise InputError("at least two rows are needed to compare them.")
     if metric not in ("cityblock", "jensenshannon", "euclidean"):
         raise InputError(f"metric={metric!r} is not known; choose 'cityblock', 'jensenshannon' or 'euclidean'.")
-    return np.asarray(pdist(given, metric))
+    return np.asarray(scipy.spatial.distance.pdist(given, metric))

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import dendrogram
+import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray
 from topicloom.errors import InputError
@@ -77,7 +77,7 @@ def plot_topic_tree(topics: AnyArray, sizes: AnyArray, labels: Sequence[str] | N
     if len(names) != n:
         raise InputError(f"labels has {len(names)} entries for {n} topics; give one for each.")
     _, (above, below) = pyplot().subplots(2, 1, height_ratios=[2, 1], layout="constrained")
-    order: Any = dendrogram(tree, ax=above, no_labels=True, color_threshold=0)["leaves"]
+    order: Any = scipy.cluster.hierarchy.dendrogram(tree, ax=above, no_labels=True, color_threshold=0)["leaves"]
     above.set(ylabel="distance")
     below.bar(np.arange(n), heights[order])
     below.set_xticks(np.arange(n), [names[k] for k in order], rotation=90, fontsize=7)

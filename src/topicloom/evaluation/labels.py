@@ -8,12 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import (
-    coverage_error,
-    f1_score,
-    label_ranking_average_precision_score,
-    label_ranking_loss,
-)
 
 from topicloom._types import BoolArray, FloatArray
 from topicloom.errors import InputError
@@ -21,6 +15,8 @@ from topicloom.errors import InputError
 
 def label_set_scores(true: Any, predicted: Any) -> dict[str, float]:
     """F1 of predicted label sets: ``micro_f1``, ``macro_f1`` (mean over labels) and ``example_f1`` (over documents)."""
+    from sklearn.metrics import f1_score
+
     truth = _indicator("true", true)
     answer = _indicator("predicted", predicted)
     _check_shapes(truth, answer)
@@ -35,6 +31,8 @@ def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
     all true ones are found; ``ranking_loss``: share of wrongly ordered pairs of a true and another label;
     ``average_precision``. Documents without a true label are left out of ``one_error``.
     """
+    from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
+
     truth, scores = _indicator("true", true), np.asarray(scores, np.float64)
     _check_shapes(truth, scores)
     some = truth.any(axis=1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
+import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.errors import InputError
@@ -72,8 +72,8 @@ def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> Floa
         raise InputError(f"metric={metric!r} is not known; choose one of {', '.join(map(repr, _DISTANCES))}.")
     phi = check_topics(topics)
     how = _DISTANCES[metric]
-    between = how.scale * pdist(how.prepare(phi), how.metric)
-    return np.asarray(squareform(np.clip(between, 0.0, 1.0)))
+    between = how.scale * scipy.spatial.distance.pdist(how.prepare(phi), how.metric)
+    return np.asarray(scipy.spatial.distance.squareform(np.clip(between, 0.0, 1.0)))
 
 
 def topic_discrepancy(topics: AnyArray, truth: AnyArray) -> float:
@@ -86,7 +86,7 @@ def topic_discrepancy(topics: AnyArray, truth: AnyArray) -> float:
     phi = check_topics(topics)
     if phi.shape[1] != true.shape[1]:
         raise InputError(f"topics has {phi.shape[1]} words and truth {true.shape[1]}; give both over one vocabulary.")
-    return float(cdist(true, phi, "cityblock").min(axis=1).mean())
+    return float(scipy.spatial.distance.cdist(true, phi, "cityblock").min(axis=1).mean())
 
 
 def effective_words(topics: AnyArray) -> FloatArray:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
@@ -47,7 +46,15 @@ def draw_seed(random_state: Any) -> int:
     """The seed of a fit: a whole number is taken as it is, anything else gives one by drawing."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    if random_state is None:
+        source: Any = np.random  # the global generator, as scikit-learn has it
+    elif isinstance(random_state, np.random.RandomState):
+        source = random_state
+    else:
+        from sklearn.utils import check_random_state
+
+        source = check_random_state(random_state)  # which says what is wrong
+    return int(source.randint(np.iinfo(np.int32).max))
 
 
 def check_number(name: str, value: Any, least: float, most: float) -> float:

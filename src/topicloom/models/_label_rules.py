@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.preprocessing import normalize
 
 from topicloom._types import BoolArray, FloatArray, Int64Array
 
@@ -57,10 +55,14 @@ class MetaLabeler(NamedTuple):
 
 def features(counts: Any) -> Any:
     """Documents' words as the linear model sees them: log(1 + n), rows of length 1."""
+    from sklearn.preprocessing import normalize
+
     return normalize(sp.csr_array(counts).astype(np.float64).log1p())
 
 
 def fit_meta_labeler(counts: Any, sizes: Int64Array, penalty: float = 1.0) -> MetaLabeler:
+    from sklearn.linear_model import Ridge
+
     model = Ridge(alpha=penalty, solver="lsqr", tol=1e-6).fit(features(counts), sizes)
     return MetaLabeler(np.asarray(model.coef_, np.float64), float(model.intercept_))
 
@@ -95,6 +97,8 @@ def fit_calibration(counts: FloatArray, rate: FloatArray, truth: BoolArray) -> C
     if hits.all() or not hits.any():
         share = (hits.sum() + 0.5) / (len(hits) + 1.0)
         return Calibration(np.zeros(3), float(np.log(share / (1.0 - share))))
+    from sklearn.linear_model import LogisticRegression
+
     X = np.stack([feature.ravel() for feature in _evidence(counts, rate)], axis=1)
     centre, scale = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-9)
     model = LogisticRegression(C=100.0, max_iter=500).fit((X - centre) / scale, hits)

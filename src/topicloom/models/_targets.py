@@ -4,9 +4,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.arrays import read_arrays, write_arrays
@@ -42,12 +39,10 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
     if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
         y = [own.tolist() for own in y]
     if not _has_several(y):
-        names = column_or_1d(y, warn=True)
+        names = _class_names(y)
         if len(names) != corpus.n_docs:
             raise InputError(f"y has {len(names)} entries but there are {corpus.n_docs} documents; give one for each.")
-        if names.dtype.kind == "f":
-            check_array(names.reshape(-1, 1), input_name="y")  # no NaN, no infinity
-        check_classification_targets(names)
+        _check_classes(names)
         classes, number = np.unique(names, return_inverse=True)
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}; at least two classes are needed to tell apart.")
@@ -57,6 +52,42 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
         return Targets("multiclass", np.where(own, 1.0, -1.0), classes)
     classes, sets = _labels.read_labels(y, corpus)
     return Targets("multilabel", np.where(_labels.indicator(sets), 1.0, -1.0), classes)
+
+
+# Vectors of strings or whole numbers are taken here as scikit-learn would take them, which saves importing it; it sees
+# to all else, and says what is wrong with it.
+
+
+def _class_names(y: Any) -> AnyArray:
+    if isinstance(y, list) and (all(type(own) is str for own in y) or all(type(own) is int for own in y)):
+        y = np.array(y)
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuU":
+        return y
+    from sklearn.utils.validation import column_or_1d
+
+    names: AnyArray = column_or_1d(y, warn=True)
+    return names
+
+
+def _check_classes(names: AnyArray) -> None:
+    if names.dtype.kind in "iuU" and 2 * len(np.unique(names)) <= len(names):
+        return
+    from sklearn.utils import check_array
+    from sklearn.utils.multiclass import check_classification_targets
+
+    if names.dtype.kind == "f":
+        check_array(names.reshape(-1, 1), input_name="y")  # no NaN, no infinity
+    check_classification_targets(names)
+
+
+def _numbers(y: Any) -> FloatArray:
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuf" and len(y) > 0 and np.all(np.isfinite(y)):
+        return y.astype(np.float64)
+    from sklearn.utils import check_array
+    from sklearn.utils.validation import column_or_1d
+
+    checked: FloatArray = check_array(column_or_1d(y, warn=True).reshape(-1, 1), dtype=np.float64, input_name="y")
+    return checked[:, 0]
 
 
 def _has_several(y: Any) -> bool:
@@ -75,7 +106,7 @@ def read_numbers(y: Any, corpus: Corpus) -> Targets:
                 "requires y to be passed, but the target y is None: give numbers, or a Corpus with responses."
             )
         y = corpus.responses
-    numbers = check_array(column_or_1d(y, warn=True).reshape(-1, 1), dtype=np.float64, input_name="y")[:, 0]
+    numbers = _numbers(y)
     if len(numbers) != corpus.n_docs:
         raise InputError(f"y has {len(numbers)} entries but there are {corpus.n_docs} documents; give one for each.")
     centre, scale = float(numbers.mean()), float(numbers.std())

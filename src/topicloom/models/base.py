@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from topicloom import storage
 from topicloom._types import BoolArray, FloatArray, Int32Array
@@ -16,7 +14,6 @@ from topicloom.corpus.stored import load_corpus
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, StorageError, UnknownWordsWarning
 from topicloom.estimates import Counts, Estimator, pseudo_counts, theta, topic_counts, with_prior
-from topicloom.evaluation.predictive import completion_perplexity
 from topicloom.explore import frames
 from topicloom.inference.chain import Chain, Trace
 from topicloom.inference.foldin import fold_in
@@ -24,11 +21,12 @@ from topicloom.inference.kernel import get_kernel
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DocTopicPaths, join_documents, repeated
 from topicloom.models import _inputs
+from topicloom.models._estimator import Transformer, check_is_fitted, checked_matrix, in_output_container
 
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TopicModel(Transformer):
     """A fitted topic model. Subclasses bring the parameters and ``fit``, which ends in ``_publish``."""
 
     estimator: Estimator
@@ -37,6 +35,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     predict_samples: int
     predict_chains: int
     n_jobs: int | None
+    random_state: Any
     sampler: str
     n_paths: int = 1
     doc_topic_paths: DocTopicPaths = "mean"
@@ -181,6 +180,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # -- new documents -------------------------------------------------------------------------------------------
 
+    @in_output_container
     def transform(self, X: Any) -> FloatArray:
         """Topic proportions [D, K] of documents, with the topics held fixed.
 
@@ -217,6 +217,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._perplexity(self._new_corpus(X))
 
     def _perplexity(self, corpus: Corpus) -> float:
+        from topicloom.evaluation.predictive import completion_perplexity  # a fit needs none of it
+
         alpha, rows = self._document_prior(corpus)
         return completion_perplexity(
             self.topic_word_, alpha, corpus, alpha_row=rows, estimator=self.estimator, burn_in=self.predict_burn_in,
@@ -273,7 +275,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         _inputs.check_whole_tokens(corpus)
 
     def _checked_matrix(self, X: Any, reset: bool) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
+        return checked_matrix(self, X, reset=reset)
 
     def _new_corpus(self, X: Any) -> Corpus:
         if isinstance(X, Corpus):

@@ -4,15 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import f1_score
-from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom import storage
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Estimator, pseudo_counts, with_prior
-from topicloom.evaluation.predictive import completion_perplexity
 from topicloom.inference import variational
 from topicloom.inference.chain import Chain
 from topicloom.inference.foldin import fold_in
@@ -21,6 +17,7 @@ from topicloom.inference.labeled import LabelSets
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.rng import path_key
 from topicloom.models import _labels
+from topicloom.models._estimator import check_is_fitted, in_output_container
 from topicloom.models._label_rules import Calibration, MetaLabeler, best_labels, proportional
 from topicloom.models.stored import StoredModel
 
@@ -106,6 +103,7 @@ class LabelClassifier(StoredModel):
 
     # -- new documents -------------------------------------------------------------------------------------------
 
+    @in_output_container
     def transform(self, X: Any) -> FloatArray:
         """θ [D, K] of documents over all labels, with the labels' words held fixed.
 
@@ -196,6 +194,8 @@ class LabelClassifier(StoredModel):
 
     def score(self, X: Any, Y: Any = None) -> float:
         """Micro-F1 of the predicted label sets; labels that training never saw count as missed."""
+        from sklearn.metrics import f1_score
+
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
         truth, unknown = _labels.known_labels(corpus.labels if Y is None else Y, corpus.n_docs, self.classes_)
@@ -206,6 +206,8 @@ class LabelClassifier(StoredModel):
 
     def perplexity(self, X: Any) -> float:
         """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
+        from topicloom.evaluation.predictive import completion_perplexity
+
         check_is_fitted(self, "seed_")
         seen = self.label_counts_ > 0
         return completion_perplexity(
@@ -257,6 +259,8 @@ class LabelClassifier(StoredModel):
         self._sets = None
 
     def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)

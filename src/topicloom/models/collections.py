@@ -5,8 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from scipy.stats import norm
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import ndtri
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.arrays import from_bytes, to_bytes
@@ -25,6 +24,7 @@ from topicloom.evaluation.collections import (
 from topicloom.inference.chain import Chain
 from topicloom.inference.paths import join_documents
 from topicloom.models import _groups
+from topicloom.models._estimator import check_is_fitted, in_output_container
 from topicloom.models.lda import LDA
 
 By = Callable[[Hashable], Hashable] | Mapping[Hashable, Hashable] | Sequence[Hashable]
@@ -111,7 +111,7 @@ class CollectionModel(LDA):
         np.add.at(variance, row, spread)
         n = np.bincount(row, minlength=len(labels))[:, None]
         mean /= n
-        reach = norm.ppf((1 + level) / 2) * np.sqrt(variance) / n
+        reach = ndtri((1 + level) / 2) * np.sqrt(variance) / n
         limits = {"mean": mean, "lower": np.maximum(mean - reach, 0.0), "upper": np.minimum(mean + reach, 1.0)}
         return _frame("label", labels, limits, frame)
 
@@ -145,6 +145,7 @@ class CollectionModel(LDA):
 
     # -- new documents -------------------------------------------------------------------------------------------
 
+    @in_output_container
     def transform(self, X: Any, groups: Any = None) -> FloatArray:
         """Topic proportions [D, K] of documents, with topics and mixtures held fixed.
 

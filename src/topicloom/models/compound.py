@@ -161,9 +161,9 @@ class CompoundLDA(CollectionModel):
         corpus = _groups.with_groups(self._training_corpus(X), groups, every=True)
         return super().fit(corpus, callbacks=callbacks)
 
-    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None) -> FloatArray:
+    def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> FloatArray:
         """Learn, and give the topic proportions of the same documents, sampled anew as those of new ones."""
-        return self.fit(X, groups=groups).transform(X, groups)
+        return self.fit(X, groups=groups, **fit_params).transform(X, groups)
 
     def _plan(self, seed: int) -> Plan:
         plan = super()._plan(seed)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
@@ -208,6 +207,8 @@ class HMM(StoredHMM):
                 stacklevel=3,
             )
         elif plan.inference == "em" and plan.tol > 0 and not best.converged and best.sweep >= plan.max_iter:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"not converged after max_iter={plan.max_iter} iterations at tol={plan.tol:g}; raise one of them.",
                 ConvergenceWarning,

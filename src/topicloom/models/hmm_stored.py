@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
@@ -19,10 +17,11 @@ from topicloom.inference import hmm, hmm_run
 from topicloom.inference.hmm import Parameters
 from topicloom.inference.hmm_run import HMMChain, HMMTrace
 from topicloom.models import _sequences
+from topicloom.models._estimator import Estimator, check_is_fitted
 from topicloom.models.stored import plain
 
 
-class StoredHMM(BaseEstimator):  # type: ignore[misc]
+class StoredHMM(Estimator):
     """What a fitted HMM holds. The subclass brings the parameters and ``fit``."""
 
     n_states: int

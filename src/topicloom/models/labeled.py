@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
@@ -247,7 +246,7 @@ class LabeledLDA(LabelClassifier):
         held = np.zeros(self._sets.n_docs, bool)
         held[rng.permutation(labelled)[:n_held]] = True
         kept = any(chain.kept is not None for chain in self.chains_)
-        second = clone(self).set_params(
+        second = type(self)(**self.get_params()).set_params(
             n_chains=1, holdout=0.0, label_rule="meta", checkpoint_dir=None, verbose=0, random_state=self.seed_,
             max_iter=max(self.n_iter_, 1), burn_in=self.burn_in if kept else None,
         )  # fmt: skip

@@ -6,16 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.metrics import accuracy_score, f1_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Estimator
 from topicloom.inference.chain import Plan
 from topicloom.models import _inputs, _labels, _targets
+from topicloom.models._estimator import available_if, check_is_fitted
 from topicloom.models._targets import Targets
 from topicloom.models.medlda_base import SupervisedTopics
 
@@ -166,7 +163,7 @@ class MedLDAClassifier(SupervisedTopics):
         values = self._values(self._new_corpus(X))
         return values[:, 0] if self._kind == "binary" else values
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities [D, classes] of the logistic loss: of classes they sum to 1, of labels each is its own."""
         check_is_fitted(self, "seed_")
@@ -197,6 +194,8 @@ class MedLDAClassifier(SupervisedTopics):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Accuracy; micro-F1 of label sets."""
+        from sklearn.metrics import accuracy_score, f1_score
+
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
         if y is None:
@@ -229,6 +228,8 @@ class MedLDAClassifier(SupervisedTopics):
         self._kind = ["binary", "multiclass", "multilabel"][int(arrays["kind"][0])]
 
     def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
@@ -360,6 +361,8 @@ class MedLDARegressor(SupervisedTopics):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Predictive R²: 1 − mean squared error / variance."""
+        from sklearn.metrics import r2_score
+
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
         truth = _targets.read_numbers(y, corpus)
@@ -378,6 +381,8 @@ class MedLDARegressor(SupervisedTopics):
         self.intercept_, self._scale = map(float, arrays["unit"])
 
     def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import RegressorTags
+
         tags = super().__sklearn_tags__()
         tags.estimator_type = "regressor"
         tags.regressor_tags = RegressorTags()

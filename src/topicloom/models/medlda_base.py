@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
@@ -23,6 +22,7 @@ from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.product import product
 from topicloom.kernels.rng import path_key
 from topicloom.models import _inputs, _targets
+from topicloom.models._estimator import check_is_fitted, in_output_container
 from topicloom.models._targets import Targets
 from topicloom.models.stored import StoredModel
 from topicloom.progress import progress
@@ -255,6 +255,7 @@ class SupervisedTopics(StoredModel):
 
     # -- new documents -------------------------------------------------------------------------------------------
 
+    @in_output_container
     def transform(self, X: Any) -> FloatArray:
         """θ [D, K] of documents, with the published chain's topics held fixed.
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom import storage
 from topicloom._types import AnyArray
@@ -12,6 +11,7 @@ from topicloom.arrays import from_bytes, read_digest, to_bytes, write_arrays
 from topicloom.corpus.stored import save_corpus, text_options
 from topicloom.errors import InputError, StorageError
 from topicloom.inference.chain import Chain, Trace
+from topicloom.models._estimator import check_is_fitted
 from topicloom.models.base import TopicModel
 
 

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
@@ -17,7 +14,6 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.splits import split_halves
 from topicloom.errors import InputError, InterruptedFitWarning
 from topicloom.estimates import Estimator, with_prior
-from topicloom.evaluation.predictive import log_likelihood
 from topicloom.inference import stochastic, variational_run
 from topicloom.inference.chain import Plan, Trace
 from topicloom.inference.kernel import Prior
@@ -26,6 +22,7 @@ from topicloom.inference.stochastic import STREAM_MODES, Steps, StreamMode, Stre
 from topicloom.inference.variational import PairIndex, VariationalState, Work, check_whole, fold_in, pair_index
 from topicloom.inference.variational_run import ALL_MODES, VariationalChain, VariationalPlan, VariationalTrace
 from topicloom.models import _inputs
+from topicloom.models._estimator import available_if, check_is_fitted
 from topicloom.models.stored import StoredModel
 from topicloom.progress import announce, progress
 
@@ -156,6 +153,8 @@ class VariationalMethods(StoredModel):
                 stacklevel=4,
             )
         elif not best.converged and plan.tol > 0 and self.n_iter_ >= plan.max_iter:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"not converged after max_iter={plan.max_iter} iterations: the last one moved {best.change:.2g} of the "
                 f"tokens, tol={plan.tol:g}. Raise max_iter or tol.",
@@ -183,7 +182,7 @@ class VariationalMethods(StoredModel):
         model._run_variational(corpus, index, chains, plan, (), folder)
         return model
 
-    @available_if(lambda self: self.inference in STREAM_MODES)  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self.inference in STREAM_MODES)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more documents (``inference="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
 
@@ -256,6 +255,8 @@ class VariationalMethods(StoredModel):
     def _perplexity(self, corpus: Corpus) -> float:
         if not is_variational(self):
             return super()._perplexity(corpus)
+        from topicloom.evaluation.predictive import log_likelihood
+
         alpha, rows = self._document_prior(corpus)
         observed, held_out = _halves(corpus)
         total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())

@@ -1,0 +1,52 @@
+"""Mutants that are compiled: the package's own source with changes, and as little of it compiled anew as can be."""
+
+import ast
+import importlib
+import inspect
+import types
+
+import numba
+
+from sweeping import undecorated
+
+
+def compiled_mutant(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
+    """The module's source with every occurrence of each text replaced by another.
+
+    Functions that are changed, and those that use them, are compiled; all others are the package's own, which are
+    compiled already. Without changes all are compiled, so that the right source goes through the same door.
+    """
+    package = importlib.import_module(f"topicloom.{module}")
+    source = right = inspect.getsource(package)
+    for old, new in changes:
+        assert old in source, f"the mutant's text is gone from {module}: {old!r}"
+        source = source.replace(old, new)
+    names: dict[str, object] = {"__name__": f"mutant of {module}"}
+    exec(compile(undecorated(source), f"<mutant of {module}>", "exec"), names)
+    functions, affected = _functions(source), _affected(right, source)
+    for name in functions:
+        own = names[name]
+        names[name] = numba.njit(error_model="numpy")(own) if name in affected else getattr(package, name)
+    return types.SimpleNamespace(**names)
+
+
+def _functions(source: str) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+
+
+def _affected(right: str, wrong: str) -> set[str]:
+    """Functions that are not the same in both sources, or use one that is not."""
+    before, after = _functions(right), _functions(wrong)
+    others = [
+        [ast.dump(node) for node in ast.parse(s).body if not isinstance(node, ast.FunctionDef)] for s in (right, wrong)
+    ]
+    if right == wrong or others[0] != others[1]:  # a constant may be used anywhere
+        return set(after)
+    affected = {name for name in after if name not in before or ast.dump(before[name]) != ast.dump(after[name])}
+    while True:
+        users = {
+            name for name, node in after.items() if affected & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        }
+        if users <= affected:
+            return affected
+        affected |= users
