@@ -9,7 +9,7 @@ import oracle
 from topicloom.estimates import topic_counts
 from topicloom.inference import medlda
 from topicloom.inference.kernel import Key, Schedule
-from topicloom.inference.medlda import COMPOSITIONS, LOSSES, Options, Tasks, medlda_kernel
+from topicloom.inference.medlda import COMPOSITIONS, LOSSES, Losses, Options, Tasks, medlda_kernel
 from topicloom.inference.state import MedState, rebuild_counts
 from topicloom.kernels import medlda as kernels
 from topicloom.kernels import medlda_dense, medlda_weights
@@ -121,7 +121,9 @@ def draw_topics(case: mo.Case, composition: str, n_mh: int, z, eta, pull, curve,
     else:
         value = mo.means(case.corpus, z, case.n_topics) @ eta
         schedule = Schedule(n_mh=n_mh)
-        medlda.draw_topics(case.corpus, state, case.prior, key, schedule, value, pull, curve, composition)
+        plain = composition in ("doc", "word")
+        losses = Losses(pull, curve, pull, curve, value) if plain else medlda.with_noise(value, pull, curve, key)
+        medlda.draw_topics(case.corpus, state, case.prior, key, schedule, losses, composition)
     return state.z
 
 
@@ -195,14 +197,16 @@ def test_the_coordinates_keep_what_the_classifier_says() -> None:
     case, z, eta = random_case(4, "hinge")
     _, pull, curve = mo.fixed(case, 4)
     state = state_of(case, z, eta)
-    pairs = medlda.list_pairs(case.corpus, state)
-    value = medlda.values(case.corpus, pairs, state)
+    pairs, value = medlda.values(case.corpus, state)
     np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ eta, atol=1e-12)
     columns = medlda.by_topic(pairs, 4)
-    scratch = np.zeros((3, 4), np.uint64), np.zeros(3), np.zeros(3), np.zeros(3)
-    medlda_weights.draw_coordinates(0, *columns, pull, curve, 0.7, 2, path_key(1), state.eta, value, *scratch)
+    rest, bend = np.empty_like(pull), np.empty_like(pull)
+    medlda_weights.residuals(0, 3, pull, curve, value, rest, bend)
+    np.testing.assert_array_equal(bend, curve)
+    scratch = np.zeros((3, 4), np.uint64), np.zeros((4, 3)), np.zeros(3), np.zeros(3)
+    medlda_weights.draw_coordinates(0, *columns, rest, bend, 0.7, 2, path_key(1), state.eta, *scratch)
     assert np.abs(state.eta - eta).min() > 0
-    np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ state.eta, atol=1e-12)
+    np.testing.assert_allclose(rest, pull - curve * (mo.means(case.corpus, z, 4) @ state.eta), atol=1e-12)
 
 
 # -- whole sweeps --------------------------------------------------------------------------------------------------

@@ -155,11 +155,11 @@ def test_wrong_losses_are_rejected(name: str) -> None:
 # -- weights -------------------------------------------------------------------------------------------------------
 
 WEIGHTS = {
-    "own share left in": (1, [("(f[c] - s * weights[c])", "f[c]")]),
-    "what the classifier says not updated": (1, [("f[c] += s * change[c]", "pass")]),
-    "precision by the share": (1, [("precision[c] += s * s * b[c]", "precision[c] += s * b[c]")]),
-    "prior of the weights left out": (1, [("precision[:] = nu", "precision[:] = 1e-9")]),
-    "standard deviation for variance": (1, [("/ sqrt(precision[c])", "/ precision[c]")]),
+    "own share left in": (1, [("(mean[c] + own[c] * weights[c])", "mean[c]")]),
+    "what the classifier says not updated": (1, [("r[c] -= s * b[c] * change[c]", "pass")]),
+    "precision by the share": (1, [("s, b = share[j] * share[j], curve", "s, b = share[j], curve")]),
+    "prior of the weights left out": (1, [("whole = nu + own[c]", "whole = own[c] + 1e-9")]),
+    "standard deviation for variance": (1, [("/ sqrt(whole)", "/ whole")]),
     "joint without the prior": (0, [("matrix[k, k] = nu", "matrix[k, k] = 1e-9")]),
     "joint, factor not turned": (0, [("s -= matrix[j, i] * linear[j]", "s -= 0.0")]),
     "joint without curvature": (0, [("row[topics[j]] += w * s * share[j]", "pass")]),
