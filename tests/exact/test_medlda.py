@@ -74,7 +74,8 @@ def test_the_gain_of_a_topic_is_what_its_token_adds(seed: int) -> None:
     for token in range(case.corpus.n_tokens):
         d = int(case.corpus.token_docs[token])
         slope, bend = np.empty(3), np.empty(3)
-        kernels.enter_document(z, ptr[d], ptr[d + 1], eta, pull[d], curve[d], slope, bend)
+        doc = np.bincount(z[ptr[d] : ptr[d + 1]], minlength=4).astype(np.int32)
+        kernels.enter_document(doc, ptr[d + 1] - ptr[d], eta, pull[d], curve[d], slope, bend)
         slope += bend * eta[z[token]]
         found = np.array([kernels.gain(eta[k], slope, bend) for k in range(4)])
         logs = []

@@ -202,7 +202,7 @@ def draw_topics(
     whole = composition in ("mixture", "cycle")
     kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
-    of_tasks = _widened(state.eta), *losses[2:]
+    of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
