@@ -112,11 +112,12 @@ def sweep_all(
     sampler = options.sampler
     if sampler == "auto":
         sampler = "dense" if prefers_dense(prior.n_topics, state.eta.shape[1], schedule.n_mh) else "mh"
-    losses = draw_losses(corpus, state, key, schedule.n_jobs, sampler != "dense" and options.composition in _WITH_TABLE)
+    noisy = sampler != "dense" and options.composition in _WITH_TABLE
+    losses, loads = draw_losses(corpus, state, key, schedule, noisy)
     if sampler == "dense":
         _, info = draw_topics_dense(corpus, state, prior, key, schedule, *losses[:2])
     else:
-        _, info = draw_topics(corpus, state, prior, key, schedule, losses, options.composition)
+        _, info = draw_topics(corpus, state, prior, key, schedule, losses, options.composition, loads)
     n_gibbs = 0 if options.sampler == "dense" else options.n_gibbs
     draw_weights(corpus, state, key, schedule.n_jobs, *losses[:2], n_gibbs)
     return state, info
@@ -152,8 +153,10 @@ def values(corpus: Corpus, state: MedState, n_jobs: int = 1) -> tuple[Pairs, Flo
     return pairs, value
 
 
-def draw_losses(corpus: Corpus, state: MedState, key: Key, n_jobs: int, noisy: bool) -> Losses:
-    """Freshly drawn augmented variables and, for proposals by a table, noisy copies of f.
+def draw_losses(
+    corpus: Corpus, state: MedState, key: Key, schedule: Schedule, noisy: bool
+) -> tuple[Losses, Int64Array]:
+    """Freshly drawn augmented variables and, for proposals by a table, noisy copies of f; what documents will cost.
 
     All that is done with a document before its topics are drawn is done at once, as threads that meet wait.
     """
@@ -162,18 +165,20 @@ def draw_losses(corpus: Corpus, state: MedState, key: Key, n_jobs: int, noisy: b
     shape = corpus.n_docs, eta.shape[1]
     value, pull, curve = np.empty(shape), np.zeros(shape), np.zeros(shape)
     losses = _room_for_noise(pull, curve) if noisy else Losses(pull, curve, pull, curve, value)
+    loads = np.empty(corpus.n_docs, np.int64)
     path = path_key(key.seed, _AUGMENT, key.chain, key.sweep)
 
     def run(part: Range) -> None:
         find_values(corpus, state, part, pairs, eta, value)
+        medlda_weights.loads(*part, corpus.doc_ptr, *pairs[:2], pairs.share, schedule.n_shards, loads)
         augment.augment(
             *part, corpus.doc_ptr, state.loss, state.epsilon, state.target, state.weight, value, path, pull, curve
         )
         if noisy:
             _add_noise(part, key, value, losses)
 
-    run_parallel(run, parts, n_jobs)
-    return losses
+    run_parallel(run, parts, schedule.n_jobs)
+    return losses, loads
 
 
 def _room_for_noise(pull: FloatArray, curve: FloatArray) -> Losses:
@@ -196,18 +201,23 @@ def with_noise(value: FloatArray, pull: FloatArray, curve: FloatArray, key: Key)
 
 
 def draw_topics(
-    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, losses: Losses, composition: str
-) -> tuple[AnyState, Info]:
-    """Topics by proposals."""
+    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, losses: Losses, composition: str,
+    loads: Int64Array | None = None,
+) -> tuple[AnyState, Info]:  # fmt: skip
+    """Topics by proposals. Shards have documents of equal ``loads``, which follow from z, or of equal lengths."""
     whole = composition in ("mixture", "cycle")
     kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
+    by_length, by_load = (
+        cut(own, schedule.n_shards) for own in (corpus.doc_lengths, corpus.doc_lengths if loads is None else loads)
+    )
+    shards = dict(zip(by_length, by_load if len(by_load) == len(by_length) else by_length, strict=True))
     of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         medlda.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
+            *shards[docs], *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
             *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
         )  # fmt: skip
         return work

@@ -16,6 +16,7 @@ from topicloom.kernels.gamma import normal
 from topicloom.kernels.rng import combine, fill_stream
 from topicloom.kernels.search import put_in_order
 
+_TOKEN, _MOVE, _DOCUMENT = 86.0, 138.0, 2500  # nanoseconds on news20, K = 40, by least squares
 _SCAN = 8  # topics that are looked at, present or not, in the time that it takes to put one in order
 
 
@@ -51,6 +52,22 @@ def list_pairs(
         for j in range(first, n):
             share[j] = count[topics[j]] / (end - begin)
             count[topics[j]] = 0
+
+
+@bare_kernel
+def loads(
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, ptr: Int64Array, number: Int64Array, share: FloatArray,
+    entries: int, out: Int64Array,
+) -> None:  # fmt: skip
+    """About what it will cost to draw the topics of each document, which is entered so many times.
+
+    A token costs most where proposals differ from its topic, as often as two tokens of the document do.
+    """
+    for d in range(doc_start, doc_stop):
+        alike = 0.0
+        for j in range(ptr[d], ptr[d] + number[d]):
+            alike += share[j] * share[j]
+        out[d] = int((doc_ptr[d + 1] - doc_ptr[d]) * (_TOKEN + _MOVE * (1.0 - alike))) + entries * _DOCUMENT
 
 
 @bare_kernel

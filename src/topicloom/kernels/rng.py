@@ -8,7 +8,7 @@ so results do not depend on threads, and a run can go on from its sweep number a
 import numpy as np
 
 from topicloom._types import FloatArray, UInt64Array
-from topicloom.kernels._jit import kernel
+from topicloom.kernels._jit import kernel, step
 
 _MASK = (1 << 64) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -62,7 +62,7 @@ def uniform(s: UInt64Array) -> float:
     return (next_u64(s) >> _S11) * _TO_UNIT
 
 
-@kernel
+@step
 def uniforms(s: UInt64Array, out: FloatArray) -> None:
     """Fill ``out`` as so many calls of ``uniform`` would: the stream stays in registers, which is twice as quick."""
     a, b, c, d = s[0], s[1], s[2], s[3]
