@@ -6,6 +6,7 @@ from scipy import stats
 
 import medlda_oracle as mo
 import oracle
+from topicloom.corpus import Corpus
 from topicloom.estimates import topic_counts
 from topicloom.inference import medlda
 from topicloom.inference.kernel import Key, Schedule
@@ -110,6 +111,45 @@ def test_soft_counts_are_sums_of_conditionals(loss: str, n_jobs: int) -> None:
     np.testing.assert_allclose(counts.doc, doc, rtol=1e-12)
     np.testing.assert_allclose(counts.word, word, rtol=1e-12)
     np.testing.assert_array_equal(counts.eta, eta)
+
+
+def wrong_steps(accepts) -> int:
+    """Of how many steps it says another thing than the exponential would."""
+    rng = np.random.default_rng(3)
+    n = 20_000
+    stay, x = np.exp(rng.normal(size=n)), rng.normal(size=n) * 10 ** rng.uniform(-3, 1.5, n)
+    near = rng.random(n) < 0.5  # half of them close to where it is decided
+    move = np.where(near, stay * np.exp(-x + 0.1 * rng.normal(size=n)), np.exp(rng.normal(size=n)))
+    return sum(accepts(*step) != (step[0] < step[1] * np.exp(step[2])) for step in zip(stay, move, x, strict=True))
+
+
+def test_steps_are_settled_as_by_the_exponential() -> None:
+    assert wrong_steps(kernels._accepts.py_func) == 0
+
+
+@pytest.mark.parametrize("n_topics", [3, 30, 3000])
+def test_pairs_are_the_topics_of_each_document(n_topics: int) -> None:
+    """Long and short documents, few topics and many, documents without words."""
+    rng = np.random.default_rng(n_topics)
+    lengths = np.array([0, 1, 2, 700, 0, 5, 40, 1, 0])
+    ptr, words = np.concatenate(([0], np.cumsum(lengths))), rng.integers(0, 9, lengths.sum()).astype(np.int32)
+    corpus = Corpus(words=words, doc_ptr=ptr, vocabulary=tuple("abcdefghi"), ordered=True)
+    state = rebuild_counts(corpus, rng.integers(0, n_topics, lengths.sum()), n_topics)
+    eta = rng.normal(size=(n_topics, 9))
+    empty = np.zeros((len(lengths), 9))
+    whole = MedState(*state, eta, np.arange(9), empty, empty, LOSSES["hinge"], 0.0, 1.0)
+    pairs, value = medlda.values(corpus, whole, 2)
+    share = mo.means(corpus, state.z, n_topics)
+    np.testing.assert_allclose(value[:, :9], share @ eta, atol=1e-12)
+    assert not value[:, 9:].any()
+    for d, row in enumerate(share):
+        own = slice(pairs.ptr[d], pairs.ptr[d] + pairs.number[d])
+        np.testing.assert_array_equal(pairs.topics[own], np.flatnonzero(row))
+        np.testing.assert_allclose(pairs.share[own], row[row > 0], rtol=1e-12)
+    ptr, docs, shares = medlda.by_topic(pairs, n_topics)
+    for k in range(n_topics):
+        np.testing.assert_array_equal(docs[ptr[k] : ptr[k + 1]], np.flatnonzero(share[:, k]))
+        np.testing.assert_allclose(shares[ptr[k] : ptr[k + 1]], share[share[:, k] > 0, k], rtol=1e-12)
 
 
 # -- topics given the rest -----------------------------------------------------------------------------------------

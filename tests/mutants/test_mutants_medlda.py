@@ -171,4 +171,20 @@ def test_wrong_weights_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) 
     n_gibbs, changes = WEIGHTS[name]
     monkeypatch.setattr(medlda, "medlda_weights", mutate("kernels.medlda_weights", *changes, compiled=True))
     with np.errstate(all="ignore"):
-        assert test_medlda.weights_p_value(n_gibbs, 400) < REJECT
+        assert min(test_medlda.weights_p_value(n_gibbs, n) for n in (400, 2500)) < REJECT
+
+
+# -- steps that are settled without an exponential -----------------------------------------------------------------
+
+SHORTCUTS = {
+    "series of e^y too large": [("x * (1.0 + x * x / 6.0)", "x * (1.0 + x * x / 2.0)")],
+    "series of e^−y too large": [("even - odd", "even - 0.9 * odd")],
+    "refused by the order alone": [("if x <= 0.0:", "if x <= 0.5:")],
+    "accepted by the order alone": [("if x >= 0.0:", "if x >= -0.5:")],
+}
+
+
+@pytest.mark.parametrize("name", SHORTCUTS)
+def test_wrong_shortcuts_are_rejected(name: str) -> None:
+    wrong = mutate("kernels.medlda", *SHORTCUTS[name])
+    assert test_medlda.wrong_steps(wrong._accepts) > 0
