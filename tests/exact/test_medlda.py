@@ -6,10 +6,11 @@ from scipy import stats
 
 import medlda_oracle as mo
 import oracle
+from topicloom.corpus import Corpus
 from topicloom.estimates import topic_counts
 from topicloom.inference import medlda
 from topicloom.inference.kernel import Key, Schedule
-from topicloom.inference.medlda import COMPOSITIONS, LOSSES, Options, Tasks, medlda_kernel
+from topicloom.inference.medlda import COMPOSITIONS, LOSSES, Losses, Options, Tasks, medlda_kernel
 from topicloom.inference.state import MedState, rebuild_counts
 from topicloom.kernels import medlda as kernels
 from topicloom.kernels import medlda_dense, medlda_weights
@@ -74,7 +75,8 @@ def test_the_gain_of_a_topic_is_what_its_token_adds(seed: int) -> None:
     for token in range(case.corpus.n_tokens):
         d = int(case.corpus.token_docs[token])
         slope, bend = np.empty(3), np.empty(3)
-        kernels.enter_document(z, ptr[d], ptr[d + 1], eta, pull[d], curve[d], slope, bend)
+        doc = np.bincount(z[ptr[d] : ptr[d + 1]], minlength=4).astype(np.int32)
+        kernels.enter_document(doc, ptr[d + 1] - ptr[d], eta, pull[d], curve[d], slope, bend)
         slope += bend * eta[z[token]]
         found = np.array([kernels.gain(eta[k], slope, bend) for k in range(4)])
         logs = []
@@ -111,6 +113,45 @@ def test_soft_counts_are_sums_of_conditionals(loss: str, n_jobs: int) -> None:
     np.testing.assert_array_equal(counts.eta, eta)
 
 
+def wrong_steps(accepts) -> int:
+    """Of how many steps it says another thing than the exponential would."""
+    rng = np.random.default_rng(3)
+    n = 20_000
+    stay, x = np.exp(rng.normal(size=n)), rng.normal(size=n) * 10 ** rng.uniform(-3, 1.5, n)
+    near = rng.random(n) < 0.5  # half of them close to where it is decided
+    move = np.where(near, stay * np.exp(-x + 0.1 * rng.normal(size=n)), np.exp(rng.normal(size=n)))
+    return sum(accepts(*step) != (step[0] < step[1] * np.exp(step[2])) for step in zip(stay, move, x, strict=True))
+
+
+def test_steps_are_settled_as_by_the_exponential() -> None:
+    assert wrong_steps(kernels._accepts.py_func) == 0
+
+
+@pytest.mark.parametrize("n_topics", [3, 30, 3000])
+def test_pairs_are_the_topics_of_each_document(n_topics: int) -> None:
+    """Long and short documents, few topics and many, documents without words."""
+    rng = np.random.default_rng(n_topics)
+    lengths = np.array([0, 1, 2, 700, 0, 5, 40, 1, 0])
+    ptr, words = np.concatenate(([0], np.cumsum(lengths))), rng.integers(0, 9, lengths.sum()).astype(np.int32)
+    corpus = Corpus(words=words, doc_ptr=ptr, vocabulary=tuple("abcdefghi"), ordered=True)
+    state = rebuild_counts(corpus, rng.integers(0, n_topics, lengths.sum()), n_topics)
+    eta = rng.normal(size=(n_topics, 9))
+    empty = np.zeros((len(lengths), 9))
+    whole = MedState(*state, eta, np.arange(9), empty, empty, LOSSES["hinge"], 0.0, 1.0)
+    pairs, value = medlda.values(corpus, whole, 2)
+    share = mo.means(corpus, state.z, n_topics)
+    np.testing.assert_allclose(value[:, :9], share @ eta, atol=1e-12)
+    assert not value[:, 9:].any()
+    for d, row in enumerate(share):
+        own = slice(pairs.ptr[d], pairs.ptr[d] + pairs.number[d])
+        np.testing.assert_array_equal(pairs.topics[own], np.flatnonzero(row))
+        np.testing.assert_allclose(pairs.share[own], row[row > 0], rtol=1e-12)
+    ptr, docs, shares = medlda.by_topic(pairs, n_topics)
+    for k in range(n_topics):
+        np.testing.assert_array_equal(docs[ptr[k] : ptr[k + 1]], np.flatnonzero(share[:, k]))
+        np.testing.assert_allclose(shares[ptr[k] : ptr[k + 1]], share[share[:, k] > 0, k], rtol=1e-12)
+
+
 # -- topics given the rest -----------------------------------------------------------------------------------------
 
 
@@ -121,7 +162,9 @@ def draw_topics(case: mo.Case, composition: str, n_mh: int, z, eta, pull, curve,
     else:
         value = mo.means(case.corpus, z, case.n_topics) @ eta
         schedule = Schedule(n_mh=n_mh)
-        medlda.draw_topics(case.corpus, state, case.prior, key, schedule, value, pull, curve, composition)
+        plain = composition in ("doc", "word")
+        losses = Losses(pull, curve, pull, curve, value) if plain else medlda.with_noise(value, pull, curve, key)
+        medlda.draw_topics(case.corpus, state, case.prior, key, schedule, losses, composition)
     return state.z
 
 
@@ -195,14 +238,16 @@ def test_the_coordinates_keep_what_the_classifier_says() -> None:
     case, z, eta = random_case(4, "hinge")
     _, pull, curve = mo.fixed(case, 4)
     state = state_of(case, z, eta)
-    pairs = medlda.list_pairs(case.corpus, state)
-    value = medlda.values(case.corpus, pairs, state)
+    pairs, value = medlda.values(case.corpus, state)
     np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ eta, atol=1e-12)
     columns = medlda.by_topic(pairs, 4)
-    scratch = np.zeros((3, 4), np.uint64), np.zeros(3), np.zeros(3), np.zeros(3)
-    medlda_weights.draw_coordinates(0, *columns, pull, curve, 0.7, 2, path_key(1), state.eta, value, *scratch)
+    rest, bend = np.empty_like(pull), np.empty_like(pull)
+    medlda_weights.residuals(0, 3, pull, curve, value, rest, bend)
+    np.testing.assert_array_equal(bend, curve)
+    scratch = np.zeros((3, 4), np.uint64), np.zeros((4, 3)), np.zeros(3), np.zeros(3)
+    medlda_weights.draw_coordinates(0, *columns, rest, bend, 0.7, 2, path_key(1), state.eta, *scratch)
     assert np.abs(state.eta - eta).min() > 0
-    np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ state.eta, atol=1e-12)
+    np.testing.assert_allclose(rest, pull - curve * (mo.means(case.corpus, z, 4) @ state.eta), atol=1e-12)
 
 
 # -- whole sweeps --------------------------------------------------------------------------------------------------

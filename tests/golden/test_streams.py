@@ -61,3 +61,12 @@ def test_below_stays_below() -> None:
     draws = np.array([rng.below(stream, 7) for _ in range(7000)])
     assert set(draws) == set(range(7))
     assert np.all(np.abs(np.bincount(draws) - 1000) < 6 * np.sqrt(1000))
+
+
+def test_many_numbers_at_once_are_those_drawn_one_by_one() -> None:
+    one, many, out = rng.stream(5, 1), rng.stream(5, 1), np.empty(7)
+    expected = [rng.uniform(one) for _ in range(7)]
+    with np.errstate(over="ignore"):
+        rng.uniforms.py_func(many, out)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(many, one)

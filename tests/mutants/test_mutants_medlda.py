@@ -161,11 +161,11 @@ def test_wrong_losses_are_rejected(name: str) -> None:
 # -- weights -------------------------------------------------------------------------------------------------------
 
 WEIGHTS = {
-    "own share left in": (1, [("(f[c] - s * weights[c])", "f[c]")]),
-    "what the classifier says not updated": (1, [("f[c] += s * change[c]", "pass")]),
-    "precision by the share": (1, [("precision[c] += s * s * b[c]", "precision[c] += s * b[c]")]),
-    "prior of the weights left out": (1, [("precision[:] = nu", "precision[:] = 1e-9")]),
-    "standard deviation for variance": (1, [("/ sqrt(precision[c])", "/ precision[c]")]),
+    "own share left in": (1, [("(mean[c] + own[c] * weights[c])", "mean[c]")]),
+    "what the classifier says not updated": (1, [("r[c] -= s * b[c] * change[c]", "pass")]),
+    "precision by the share": (1, [("s, b = share[j] * share[j], curve", "s, b = share[j], curve")]),
+    "prior of the weights left out": (1, [("whole = nu + own[c]", "whole = own[c] + 1e-9")]),
+    "standard deviation for variance": (1, [("/ sqrt(whole)", "/ whole")]),
     "joint without the prior": (0, [("matrix[k, k] = nu", "matrix[k, k] = 1e-9")]),
     "joint, factor not turned": (0, [("s -= matrix[j, i] * linear[j]", "s -= 0.0")]),
     "joint without curvature": (0, [("row[topics[j]] += w * s * share[j]", "pass")]),
@@ -177,4 +177,20 @@ def test_wrong_weights_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) 
     n_gibbs, changes = WEIGHTS[name]
     monkeypatch.setattr(medlda, "medlda_weights", compiled_mutant("kernels.medlda_weights", *changes))
     with np.errstate(all="ignore"):
-        assert test_medlda.weights_p_value(n_gibbs, 400) < REJECT
+        assert min(test_medlda.weights_p_value(n_gibbs, n) for n in (400, 2500)) < REJECT
+
+
+# -- steps that are settled without an exponential -----------------------------------------------------------------
+
+SHORTCUTS = {
+    "series of e^y too large": [("x * (1.0 + x * x / 6.0)", "x * (1.0 + x * x / 2.0)")],
+    "series of e^−y too large": [("even - odd", "even - 0.9 * odd")],
+    "refused by the order alone": [("if x <= 0.0:", "if x <= 0.5:")],
+    "accepted by the order alone": [("if x >= 0.0:", "if x >= -0.5:")],
+}
+
+
+@pytest.mark.parametrize("name", SHORTCUTS)
+def test_wrong_shortcuts_are_rejected(name: str) -> None:
+    wrong = mutate("kernels.medlda", *SHORTCUTS[name])
+    assert test_medlda.wrong_steps(wrong._accepts) > 0

@@ -27,6 +27,7 @@ LOSSES = {"hinge": augment.HINGE, "logistic": augment.LOGISTIC, "epsilon_insensi
 SAMPLERS = ("auto", "mh", "dense")
 COMPOSITIONS = ("mixture", "cycle", "doc", "word", "exp")
 _KINDS = {"doc": medlda.DOC, "word": medlda.WORD, "exp": medlda.EXP}
+_WITH_TABLE = ("mixture", "cycle", "exp")
 _AUGMENT, _NOISE, _WEIGHTS = 7, 8, 9  # what the streams are for
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
 _ON_LINE = 100  # from so many topics on proposals take long to leave topics that were drawn at random
@@ -55,11 +56,26 @@ class Options(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The topics of each document and their shares, side by side."""
+    """The topics of each document, ``number[d]`` of them from ``ptr[d]`` on, and their shares."""
 
     ptr: Int64Array
+    number: Int64Array
     topics: Int32Array
     share: FloatArray
+
+
+class Losses(NamedTuple):
+    """What the labels say of each document's f, pull · f − ½ curve · f², and what proposals know of f.
+
+    All are [D, C up to whole vectors]: columns beyond the tasks' are 0 and add nothing, while a task left over would
+    cost as much as a vector.
+    """
+
+    pull: FloatArray
+    curve: FloatArray
+    noisy_pull: FloatArray  # with ``seen`` as one more variable, which it says something of f too
+    noisy_curve: FloatArray
+    seen: FloatArray
 
 
 def prefers_dense(n_topics: int, n_tasks: int, n_mh: int) -> bool:
@@ -94,90 +110,115 @@ def sweep_all(
     corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, options: Options
 ) -> tuple[AnyState, Info]:
     """One sweep: augmented variables, topics, weights."""
-    value = values(corpus, list_pairs(corpus, state, schedule.n_jobs), state, schedule.n_jobs)
-    pull, curve = draw_augmented(corpus, state, value, key, schedule.n_jobs)
     sampler = options.sampler
     if sampler == "auto":
         sampler = "dense" if prefers_dense(prior.n_topics, state.eta.shape[1], schedule.n_mh) else "mh"
+    noisy = sampler != "dense" and options.composition in _WITH_TABLE
+    losses, loads = draw_losses(corpus, state, key, schedule, noisy)
     if sampler == "dense":
-        _, info = draw_topics_dense(corpus, state, prior, key, schedule, pull, curve)
+        _, info = draw_topics_dense(corpus, state, prior, key, schedule, *losses[:2])
     else:
-        _, info = draw_topics(corpus, state, prior, key, schedule, value, pull, curve, options.composition)
-    draw_weights(corpus, state, key, schedule.n_jobs, pull, curve, 0 if options.sampler == "dense" else options.n_gibbs)
+        _, info = draw_topics(corpus, state, prior, key, schedule, losses, options.composition, loads)
+    n_gibbs = 0 if options.sampler == "dense" else options.n_gibbs
+    draw_weights(corpus, state, key, schedule.n_jobs, *losses[:2], n_gibbs)
     return state, info
 
 
 # -- the parts of a sweep ------------------------------------------------------------------------------------------
 
 
-def list_pairs(corpus: Corpus, state: MedState, n_jobs: int = 1) -> Pairs:
-    """The topics that documents have, from z."""
-    n_topics, ptr = len(state.topic), np.zeros(corpus.n_docs + 1, np.int64)
+def new_pairs(corpus: Corpus, n_topics: int) -> tuple[list[Range], Pairs]:
+    """Parts of the documents, and room for the pairs of each part: what is not needed is never touched."""
     parts = cut(corpus.doc_lengths, _PARTS)
-    run_parallel(
-        lambda p: medlda_weights.count_pairs(*p, corpus.doc_ptr, state.z, private(np.full(n_topics, -1)), ptr),
-        parts, n_jobs,
-    )  # fmt: skip
-    np.cumsum(ptr, out=ptr)
-    topics, share = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
-    run_parallel(
-        lambda p: medlda_weights.list_pairs(
-            *p, corpus.doc_ptr, state.z, private(np.zeros(n_topics, np.int64)), ptr, topics, share
-        ),
-        parts, n_jobs,
-    )  # fmt: skip
-    return Pairs(ptr, topics, share)
+    ends = np.concatenate(([0], np.cumsum(np.minimum(corpus.doc_lengths, n_topics), dtype=np.int64)))
+    ptr, number = np.empty(corpus.n_docs, np.int64), np.empty(corpus.n_docs, np.int64)
+    for i, (start, _) in enumerate(parts):
+        ptr[start] = ends[start] + i
+    room = int(ends[-1]) + len(parts)
+    return parts, Pairs(ptr, number, np.empty(room, np.int32), np.empty(room))
 
 
-def values(corpus: Corpus, pairs: Pairs, state: MedState, n_jobs: int = 1) -> FloatArray:
-    """f [D, C]: what the classifier says of each document; 0 of one without words."""
-    out = np.empty((corpus.n_docs, state.eta.shape[1]))
-    parts = cut(np.diff(pairs.ptr), _PARTS)
-    run_parallel(lambda part: medlda_weights.values(*part, *pairs, state.eta, out), parts, n_jobs)
-    return out
+def find_values(corpus: Corpus, state: MedState, part: Range, pairs: Pairs, eta: FloatArray, out: FloatArray) -> None:
+    """The pairs of some documents and f, what the classifier says of them; 0 of one without words."""
+    count = private(np.zeros(len(state.topic), np.int64))
+    medlda_weights.list_pairs(*part, corpus.doc_ptr, state.z, count, *pairs)
+    medlda_weights.values(*part, *pairs, eta, out)
 
 
-def draw_augmented(
-    corpus: Corpus, state: MedState, value: FloatArray, key: Key, n_jobs: int
-) -> tuple[FloatArray, FloatArray]:
-    """``pull`` and ``curve`` [D, C] of freshly drawn augmented variables."""
-    pull, curve = np.empty(value.shape), np.empty(value.shape)
+def values(corpus: Corpus, state: MedState, n_jobs: int = 1) -> tuple[Pairs, FloatArray]:
+    """The pairs of all documents and f [D, C up to whole vectors]."""
+    eta = _widened(state.eta)
+    parts, pairs = new_pairs(corpus, len(state.topic))
+    value = np.empty((corpus.n_docs, eta.shape[1]))
+    run_parallel(lambda part: find_values(corpus, state, part, pairs, eta, value), parts, n_jobs)
+    return pairs, value
+
+
+def draw_losses(
+    corpus: Corpus, state: MedState, key: Key, schedule: Schedule, noisy: bool
+) -> tuple[Losses, Int64Array]:
+    """Freshly drawn augmented variables and, for proposals by a table, noisy copies of f; what documents will cost.
+
+    All that is done with a document before its topics are drawn is done at once, as threads that meet wait.
+    """
+    eta = _widened(state.eta)
+    parts, pairs = new_pairs(corpus, len(state.topic))
+    shape = corpus.n_docs, eta.shape[1]
+    value, pull, curve = np.empty(shape), np.zeros(shape), np.zeros(shape)
+    losses = _room_for_noise(pull, curve) if noisy else Losses(pull, curve, pull, curve, value)
+    loads = np.empty(corpus.n_docs, np.int64)
     path = path_key(key.seed, _AUGMENT, key.chain, key.sweep)
 
     def run(part: Range) -> None:
+        find_values(corpus, state, part, pairs, eta, value)
+        medlda_weights.loads(*part, corpus.doc_ptr, *pairs[:2], pairs.share, schedule.n_shards, loads)
         augment.augment(
             *part, corpus.doc_ptr, state.loss, state.epsilon, state.target, state.weight, value, path, pull, curve
         )
+        if noisy:
+            _add_noise(part, key, value, losses)
 
-    run_parallel(run, cut(corpus.doc_lengths, _PARTS), n_jobs)
-    return pull, curve
+    run_parallel(run, parts, schedule.n_jobs)
+    return losses, loads
+
+
+def _room_for_noise(pull: FloatArray, curve: FloatArray) -> Losses:
+    return Losses(pull, curve, np.empty_like(pull), np.empty_like(pull), np.empty_like(pull))
+
+
+def _add_noise(part: Range, key: Key, value: FloatArray, losses: Losses) -> None:
+    rows = slice(*part)
+    losses.noisy_pull[rows] = losses.pull[rows]
+    losses.noisy_curve[rows] = losses.curve[rows]
+    path = path_key(key.seed, _NOISE, key.chain, key.sweep)
+    augment.add_noise(*part, _NOISE_SHARE, value, path, *losses[2:])
+
+
+def with_noise(value: FloatArray, pull: FloatArray, curve: FloatArray, key: Key) -> Losses:
+    """The same from given f and augmented variables."""
+    losses = _room_for_noise(_widened(pull), _widened(curve))
+    _add_noise((0, len(value)), key, _widened(value), losses)
+    return losses
 
 
 def draw_topics(
-    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, value: FloatArray, pull: FloatArray,
-    curve: FloatArray, composition: str,
+    corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, losses: Losses, composition: str,
+    loads: Int64Array | None = None,
 ) -> tuple[AnyState, Info]:  # fmt: skip
-    """Topics by proposals."""
+    """Topics by proposals. Shards have documents of equal ``loads``, which follow from z, or of equal lengths."""
     whole = composition in ("mixture", "cycle")
     kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
-    given = value, pull, curve
-    seen, pull, curve = wide = [_room_for(array) for array in given]
-    path = path_key(key.seed, _NOISE, key.chain, key.sweep)
-
-    def widen(part: Range) -> None:
-        for room, array in zip(wide, given, strict=True):
-            room[slice(*part), : array.shape[1]] = array[slice(*part)]
-        if medlda.EXP in kinds:
-            augment.add_noise(*part, _NOISE_SHARE, value, path, pull, curve, seen)
-
-    run_parallel(widen, cut(corpus.doc_lengths, _PARTS), schedule.n_jobs)
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
-    of_tasks = _widened(state.eta), pull, curve, seen
+    by_length, by_load = (
+        cut(own, schedule.n_shards) for own in (corpus.doc_lengths, corpus.doc_lengths if loads is None else loads)
+    )
+    shards = dict(zip(by_length, by_load if len(by_load) == len(by_length) else by_length, strict=True))
+    of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         medlda.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
+            *shards[docs], *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
             *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
         )  # fmt: skip
         return work
@@ -218,36 +259,41 @@ def draw_weights(
     corpus: Corpus, state: MedState, key: Key, n_jobs: int, pull: FloatArray, curve: FloatArray, n_gibbs: int
 ) -> None:
     """New weights in place of the state's: ``n_gibbs`` rounds, one after the other; with 0 all of a task at once."""
-    n_topics, n_tasks = state.eta.shape
-    pairs = list_pairs(corpus, state, n_jobs)
+    pairs, value = values(corpus, state, n_jobs)
     path = path_key(key.seed, _WEIGHTS, key.chain, key.sweep)
-    parts = cut(np.ones(n_tasks, np.int64), n_jobs)  # tasks are independent: changes no draw
     if n_gibbs == 0:
         run_parallel(
-            lambda part: medlda_weights.draw_joint(*part, *pairs, pull, curve, state.nu, path, state.eta), parts, n_jobs
-        )
+            lambda part: medlda_weights.draw_joint(*part, *pairs, pull, curve, state.nu, path, state.eta),
+            cut(np.ones(state.eta.shape[1], np.int64), n_jobs), n_jobs,
+        )  # fmt: skip
         return
-    columns, value = by_topic(pairs, n_topics), values(corpus, pairs, state, n_jobs)
+    columns = by_topic(pairs, len(state.topic))
 
     def run(part: Range) -> None:
-        own = slice(*part)
-        eta, *of_documents = (_widened(array[:, own]) for array in (state.eta, pull, curve, value))
-        eta = private(eta)
-        numbers = (private(np.zeros(eta.shape[1])) for _ in range(3))
-        streams = private(np.zeros((eta.shape[1], 4), np.uint64))
+        eta = private(_widened(state.eta[:, slice(*part)]))
+        rest, bend = (np.zeros((corpus.n_docs, eta.shape[1])) for _ in range(2))
+        medlda_weights.residuals(*part, pull, curve, value, rest, bend)
+        streams, numbers = np.zeros((eta.shape[1], 4), np.uint64), np.zeros(eta.shape[1])
         medlda_weights.draw_coordinates(
-            part[0], *columns, *of_documents[:2], state.nu, n_gibbs, path, eta, of_documents[2], streams, *numbers
-        )
-        state.eta[:, own] = eta[:, : part[1] - part[0]]
+            part[0], *columns, rest, bend, state.nu, n_gibbs, path, eta, private(streams), private(eta),
+            private(numbers), private(numbers),
+        )  # fmt: skip
+        state.eta[:, slice(*part)] = eta[:, : part[1] - part[0]]
 
-    run_parallel(run, parts, n_jobs)
+    run_parallel(run, _cut_tasks(state.eta.shape[1], n_jobs), n_jobs)
+
+
+def _cut_tasks(n: int, n_jobs: int) -> list[Range]:
+    """Parts of the tasks for threads, whole vectors if they can be: tasks are independent, so this changes no draw."""
+    vectors = cut(np.ones(-(-n // _VECTORS), np.int64), n_jobs)
+    return [(start * _VECTORS, min(stop * _VECTORS, n)) for start, stop in vectors]
 
 
 def by_topic(pairs: Pairs, n_topics: int) -> tuple[Int64Array, Int32Array, FloatArray]:
     """The same pairs with each topic's documents side by side: where they start, documents, shares."""
-    ptr = np.concatenate(([0], np.cumsum(np.bincount(pairs.topics, minlength=n_topics))))
-    docs, share = np.empty(len(pairs.topics), np.int32), np.empty(len(pairs.topics))
-    medlda_weights.by_topic(*pairs, ptr.copy(), docs, share)
+    n = int(pairs.number.sum())
+    ptr, docs, share = np.zeros(n_topics + 1, np.int64), np.empty(n, np.int32), np.empty(n)
+    medlda_weights.by_topic(*pairs, ptr, docs, share)
     return ptr, docs, share
 
 
@@ -257,7 +303,7 @@ def by_topic(pairs: Pairs, n_topics: int) -> tuple[Int64Array, Int32Array, Float
 def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
     """log of the regularised posterior's density at (z, η), up to a constant, augmented variables integrated out."""
     own = cast(MedState, state)
-    value = values(corpus, list_pairs(corpus, own), own)
+    _, value = values(corpus, own)
     losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.loss, own.epsilon, own.target, own.weight, value)
     normal = 0.5 * own.eta.size * np.log(own.nu / (2 * np.pi)) - 0.5 * own.nu * float(np.sum(own.eta**2))
     return samplers.log_joint(corpus, as_dense(own), prior) + losses + float(normal)

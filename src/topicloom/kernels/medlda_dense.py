@@ -65,7 +65,7 @@ def sweep_block(
             doc[z[i]] += 1
         for k in range(n_topics):
             coef[k] = (doc[k] + a[k]) / (topic[k] + beta_sum[k])
-        enter_document(z, begin, end, eta, pull[d], curve[d], slope, bend)
+        enter_document(doc, end - begin, eta, pull[d], curve[d], slope, bend)
         _bends(eta_by_task, bend, bends)
         lifted = -1  # the topic that the token left for which ``lift`` holds
         for i in range(begin, end):
@@ -110,16 +110,15 @@ def conditional(
     begin, end, v, old = doc_ptr[d], doc_ptr[d + 1], words[tok], z[tok]
     a = alpha[alpha_row[d]]
     coef, gains, bends, lift = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
-    slope, bend = np.empty(n_tasks), np.empty(n_tasks)
-    enter_document(z, begin, end, eta, pull[d], curve[d], slope, bend)
+    slope, bend, doc = np.empty(n_tasks), np.empty(n_tasks), np.zeros(n_topics, np.int32)
+    for i in range(begin, end):
+        doc[z[i]] += 1
+    enter_document(doc, end - begin, eta, pull[d], curve[d], slope, bend)
     _bends(eta_by_task, bend, bends)
     for c in range(n_tasks):
         slope[c] += bend[c] * eta[old, c]
     _gains(eta_by_task, slope, bends, gains)
     exponentials(gains, largest(gains), lift, np.empty(n_topics))
-    doc = np.zeros(n_topics, np.int32)
-    for i in range(begin, end):
-        doc[z[i]] += 1
     word_topic[v, old] -= 1
     topic[old] -= 1
     doc[old] -= 1
