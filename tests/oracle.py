@@ -17,10 +17,10 @@ from topicloom.inference.kernel import Prior, make_prior
 # A statistical test that a correct program fails once in ten million times. With the seeds fixed it either always
 # passes or always fails; the rate says how surprised to be when it fails after a change.
 FALSE_ALARM = 1e-7
-# Below this nothing that could still be drawn would change the verdict. A right program never gets there: where every
-# cell is expected to have five draws and more, the chance is far below one in 10^15, at all looks together.
-CERTAIN = 1e-30
-FIRST_LOOK = 100  # draws; then after twice as many each time
+# A p-value on the way at which a program is wrong beyond doubt, far below what any test asks for. Where every cell is
+# expected to have ten draws and more, a right program gets there less than once in 10^10, at all looks together.
+CERTAIN = 1e-20
+FIRST_LOOK = 100  # draws; then after half as many again, each time
 
 
 class Case(NamedTuple):
@@ -178,13 +178,13 @@ def drawn_p_value(draw: Callable[[int], int | None], probability: np.ndarray, n:
             return 0.0
         observed[cell] += 1
         if replicate + 1 == look:
-            look *= 2
+            look += look // 2
             if (p := _interim_p_value(observed, probability)) < CERTAIN:
                 return p
     return chi_square(observed, probability)
 
 
-def _interim_p_value(observed: np.ndarray, probability: np.ndarray, least: float = 5.0) -> float:
+def _interim_p_value(observed: np.ndarray, probability: np.ndarray, least: float = 10.0) -> float:
     """As ``chi_square``, with all cells expected below ``least`` put together, so that the far tail can be trusted."""
     expected = probability * observed.sum()
     small = expected < least
