@@ -16,7 +16,7 @@ from topicloom.inference import samplers
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
 from topicloom.inference.parallel import cut, private, run_parallel
-from topicloom.inference.samplers import Range, _first_topics, _sweep_blocks
+from topicloom.inference.samplers import Loads, Range, _first_topics, _sweep_blocks
 from topicloom.inference.start import place_on_line
 from topicloom.inference.state import AnyState, MedState, as_dense, rebuild_counts
 from topicloom.kernels import augment, medlda, medlda_dense, medlda_soft, medlda_weights
@@ -209,21 +209,17 @@ def draw_topics(
     whole = composition in ("mixture", "cycle")
     kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
-    by_length, by_load = (
-        cut(own, schedule.n_shards) for own in (corpus.doc_lengths, corpus.doc_lengths if loads is None else loads)
-    )
-    shards = dict(zip(by_length, by_load if len(by_load) == len(by_length) else by_length, strict=True))
     of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
     def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         medlda.sweep_block(
-            *shards[docs], *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
+            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
             *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
         )  # fmt: skip
         return work
 
-    return _sweep_blocks(block, corpus, state, prior, key, schedule)
+    return _sweep_blocks(block, corpus, state, prior, key, schedule, Loads(docs=loads))
 
 
 def _room_for(array: FloatArray) -> FloatArray:

@@ -65,6 +65,7 @@ class Loads(NamedTuple):
 
     token: float = 1.0
     run: float | AnyArray = 0.0  # beside that, each first token of a run of one word; by word or for all
+    docs: Int64Array | None = None  # what documents cost, where that is known otherwise
 
 
 # How many runs each document of a corpus in use has, and each word.
@@ -85,8 +86,10 @@ def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range],
         return cut(corpus.doc_lengths, 1), [(0, corpus.n_words)]
     by_doc, by_word = _runs(corpus)
     of_words = loads.token * corpus.word_counts + loads.run * by_word
-    of_docs = loads.token * corpus.doc_lengths + float(np.mean(loads.run)) * by_doc
-    return cut(of_docs.astype(np.int64), n_shards), cut(of_words.astype(np.int64), n_shards)
+    of_docs = loads.docs
+    if of_docs is None:
+        of_docs = (loads.token * corpus.doc_lengths + float(np.mean(loads.run)) * by_doc).astype(np.int64)
+    return cut(of_docs, n_shards), cut(of_words.astype(np.int64), n_shards)
 
 
 def _sweep_blocks(
