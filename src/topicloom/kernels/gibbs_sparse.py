@@ -134,7 +134,7 @@ def _search_smooth(old: int, coef_out: float, coef: FloatArray, blocks: FloatArr
 
 
 @step
-def _search_but(weight: FloatArray, n: int, own: int, u: float) -> int:
+def search_but(weight: FloatArray, n: int, own: int, u: float) -> int:
     """The index in whose stretch of the running sum of n weights u falls, weight ``own`` left out."""
     counted = weight[own]
     weight[own] = 0.0
@@ -194,7 +194,7 @@ def _draw_listed(
     if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
         return old, start
     if u < total:
-        j = _search_but(weight, size, own, u)
+        j = search_but(weight, size, own, u)
         return entries[start + j] & TOPIC, start + j
     if u < total + smooth or not seeded:
         new = _search_smooth(old, coef_out, coef, blocks, (u - total) / beta[v])

@@ -21,7 +21,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import bare_kernel, step
-from topicloom.kernels.gibbs_sparse import BLOCK, keep_alpha, search_blocks, search_boost
+from topicloom.kernels.gibbs_sparse import BLOCK, keep_alpha, search_blocks, search_boost, search_but
 from topicloom.kernels.kept import ALPHA, BETA_SUM, INVERSE, INVERSE_OUT, LINE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC
 from topicloom.kernels.prefetch import prefetch
@@ -198,19 +198,6 @@ def _search_list(
 
 
 @step
-def _search_own(weight: FloatArray, n: int, o: int, u: float) -> int:
-    """The index in whose stretch of the running sum of n weights u falls, weight o left out."""
-    counted = weight[o]
-    weight[o] = 0.0
-    j = 0
-    while j < n - 1 and u >= weight[j]:
-        u -= weight[j]
-        j += 1
-    weight[o] = counted
-    return j
-
-
-@step
 def _move_own(own: AnyArray, at: int, n: int, o: int, j: int, new: int, shift: int) -> int:
     """Move a token of a document from entry o to entry j, or if that is n to topic ``new``; returns their number."""
     one = np.int64(1) << shift
@@ -293,7 +280,7 @@ def sweep_words(
                 if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
                     break
                 if u < others:
-                    j = _search_own(weight, n, o, u)
+                    j = search_but(weight, n, o, u)
                     new = np.int64(own[at + j]) & mask
                     break
                 if u < others + pulled:
