@@ -15,6 +15,7 @@ from topicloom.inference.state import SparseState, rebuild_lists
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "wide numbers":
         monkeypatch.setattr(words, "_NARROW", 0)
+        monkeypatch.setattr(words, "_MOST", 0)
     else:
         monkeypatch.setattr(words, "AT_ONCE", 3)
 

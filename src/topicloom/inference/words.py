@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kept import keep
 from topicloom.inference.kernel import Prior
@@ -15,6 +15,7 @@ from topicloom.kernels import gibbs_words, kept
 
 AT_ONCE = 1 << 20  # tokens whose documents are taken together, so that what is kept of them is near
 _NARROW, _WIDE = 16, 32  # bits of a topic and of its count in a document: where these are enough, and else
+_MOST = 1 << 30  # tokens of a word, twice which is the most that a number of 32 bits can hold
 
 Range = tuple[int, int]
 
@@ -23,7 +24,7 @@ class Scratch(NamedTuple):
     """For some documents at a time."""
 
     factor: FloatArray  # [K] (1 + (n_kv + boost) / β_v) / (n_k + Σβ) of the current word
-    row: Int32Array  # [K] 2 n_kv of the current word, plus 1 for topics in its list
+    row: AnyArray  # [K] 2 n_kv of the current word, plus 1 for topics in its list
     place: Int64Array  # where a document's topics start
     own: AnyArray  # for each document how many topics it has, and count · 2^shift + topic of each
     shift: int
@@ -45,7 +46,7 @@ def new_scratch(corpus: Corpus, n_topics: int, words: Range, steps: list[Range])
     most_tokens = max((int(corpus.doc_ptr[stop] - corpus.doc_ptr[start]) for start, stop in steps), default=0)
     return Scratch(
         factor=private(np.zeros(n_topics)),
-        row=private(np.zeros(n_topics, np.int32)),
+        row=private(np.zeros(n_topics, np.int32 if int(corpus.word_counts.max(initial=0)) < _MOST else np.int64)),
         place=np.empty(most_docs, np.int64),
         own=np.empty(most_docs + most_tokens, np.uint32 if narrow else np.int64),
         shift=_NARROW if narrow else _WIDE,
