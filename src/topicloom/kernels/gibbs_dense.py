@@ -12,9 +12,9 @@ Document counts are built when a document is entered and never stored: 4 bytes a
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import bare_kernel, kernel, step
+from topicloom.kernels._jit import bare_kernel, kernel
 from topicloom.kernels.lanes import LANES, put, search_lanes, weigh, weigh_boosted
-from topicloom.kernels.prefetch import next_token, prefetch
+from topicloom.kernels.prefetch import prefetch
 from topicloom.kernels.rng import uniform
 
 _AHEAD = 6  # tokens from now whose rows are asked for
@@ -32,15 +32,6 @@ def enter_document(
         doc[z[i]] += 1
     for k in range(coef.shape[0]):
         coef[k] = (doc[k] + alpha[k]) / (topic[k] + beta_sum[k])
-
-
-@step
-def _ask_for(v: int, word_start: int, word_stop: int, word_topic: Int32Array) -> None:
-    """Start to load a word's row, if it is in the range: other words' rows are being written by other threads."""
-    if word_start <= v < word_stop:
-        at = np.int64(v) * word_topic.shape[1]
-        prefetch(word_topic, at)
-        prefetch(word_topic, at + _LINE)
 
 
 @bare_kernel
@@ -62,19 +53,17 @@ def sweep_block(
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        coming = next_token(words, begin - 1, end, word_start, word_stop)
-        if coming == end:
-            continue
-        for i in range(coming, min(coming + _AHEAD, end)):
-            _ask_for(words[i], word_start, word_stop, word_topic)
         enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
         weighed_word, total_all = -1, 0.0
-        while coming < end:
-            i = coming
-            coming = next_token(words, i, end, word_start, word_stop)
+        for i in range(begin, end):
             v = words[i]
+            if v < word_start or v >= word_stop:
+                continue
             if i + _AHEAD < n_tokens:
-                _ask_for(words[i + _AHEAD], word_start, word_stop, word_topic)
+                later = np.int64(words[i + _AHEAD])
+                if word_start <= later < word_stop:  # other words' rows are being written by other threads
+                    prefetch(word_topic, later * n_topics)
+                    prefetch(word_topic, later * n_topics + _LINE)
             row = word_topic[v]
             seeded = boost_row[v] >= 0
             if v != weighed_word:
