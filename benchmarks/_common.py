@@ -78,10 +78,14 @@ def machine(*rivals: ModuleType) -> str:
     return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores} cores."
 
 
-def without_path(arguments: Sequence[str], option: str) -> str:
-    """A command's arguments, with DATA in place of the path that follows an option."""
-    before = ["", *arguments]
-    return " ".join("DATA" if last == option else part for part, last in zip(arguments, before, strict=False))
+def without_paths(arguments: Sequence[str]) -> str:
+    """A command's arguments as anyone would give them: DATA in place of the data's path, and no ``--out``."""
+    shown, before = [], ""
+    for part in arguments:
+        if "--out" not in (part, before):
+            shown.append("DATA" if before == "--data" else part)
+        before = part
+    return " ".join(shown)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

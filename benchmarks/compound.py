@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_path
+from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_paths
 from benchmarks._tools import TOMOTOPY, Tomotopy
 from topicloom import LDA, CompoundLDA, read
 from topicloom.corpus import Corpus
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--langevin", type=int, default=5)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
     given = parser.parse_args(arguments)
-    print(f"`python -m benchmarks.compound {without_path(arguments, '--data')}`\n\n{machine()}")
+    print(f"`python -m benchmarks.compound {without_paths(arguments)}`\n\n{machine()}")
     for name in given.corpus:
         print(
             "\n"

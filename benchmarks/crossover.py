@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, machine, table, timed, without_path
+from benchmarks._common import CLOCKS, machine, table, timed, without_paths
 from benchmarks._tools import SEED, fixed_prior, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> None:
         corpus = zipf(int(given.tokens), 50_000, 100, seed=1).corpus if name == "zipf" else read(given.data, name)
         for n_topics in given.topics:
             readings += measure(name, corpus, n_topics, sorted(given.after), given.repeats, given.clock)
-    shown = without_path(arguments, "--data")
+    shown = without_paths(arguments)
     text = f"`python -m benchmarks.crossover {shown}`\n\n{machine()}\n\n{report(readings)}\n"
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / f"{given.name}.md").write_text(f"# Which sweep is the quickest\n\n{text}", encoding="utf-8")

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import _programs, _tools
-from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, table, timed, without_path
+from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, table, timed, without_paths
 from benchmarks._tools import ALPHA, BETA, TOMOTOPY, Tool, likelihood, say, start, warm_up
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
@@ -356,7 +356,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     unknown = set(given.samplers or ()) - set(kernel_names())
     if unknown:
         parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(kernel_names())}")
-    given.shown = without_path(arguments, "--data")
+    given.shown = without_paths(arguments)
     return given
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_path
+from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_paths
 from benchmarks._tools import Tomotopy
 from topicloom import read
 from topicloom.corpus import Corpus
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--no-threads", action="store_true", help="leave out one thread against two")
     given = parser.parse_args(arguments)
-    print(f"`python -m benchmarks.medlda {without_path(arguments, '--data')}`\n\n{machine(rival('tomotopy'))}\n")
+    print(f"`python -m benchmarks.medlda {without_paths(arguments)}`\n\n{machine(rival('tomotopy'))}\n")
     whole = read(given.data / given.corpus, format="folder")
     split = given.data / given.corpus / "split.txt"
     train = whole.select(np.array(split.read_text().split()) == "train") if split.is_file() else whole

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import topicloom
-from benchmarks._common import CLOCKS, in_turn, machine, table, without_path
+from benchmarks._common import CLOCKS, in_turn, machine, table, without_paths
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> None:
     if min(given.sweeps, *given.paths, *given.topics) < 1 or given.settle < 0:
         parser.error("--sweeps, --paths and --topics must be at least 1, --settle at least 0")
     corpus = topicloom.read(given.data / given.corpus, format="folder")
-    print(f"`python -m benchmarks.multipath {without_path(arguments, '--data')}`\n")
+    print(f"`python -m benchmarks.multipath {without_paths(arguments)}`\n")
     print(f"{machine()} {given.corpus}: {corpus!r}\n")
     rows, worst = [], 0.0
     for n_topics in given.topics:
