@@ -140,7 +140,7 @@ def _words(task: _Task) -> _Room:
 
 
 def _auto(task: _Task) -> _Room:
-    """Lists, and rows at the start, or a dense matrix where sweeps are quicker with one; both for a moment."""
+    """Lists, or a dense matrix where sweeps are quicker with one; both for a moment."""
     dense = 4 * task.n_words * task.n_topics
     return _Room(_lists(task).counts, sweep=max(dense, _words(task).sweep))
 

@@ -223,12 +223,16 @@ def _spread(n: int, most: int) -> Int64Array:
     return np.arange(few) * (n - 1) // max(few - 1, 1)
 
 
+def _some_words(corpus: Corpus) -> Int32Array:
+    return corpus.words[_spread(corpus.n_tokens, _TOKENS)]
+
+
 def shape_of(corpus: Corpus, state: State | SparseState, prior: Prior) -> Shape:
     """By a look at some documents and tokens, which depend on the corpus alone."""
     docs = _spread(corpus.n_docs, _DOCS)
     topics, length = counts.mean_topics(docs, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
     pulled = float(prior.alpha.max(axis=0).sum())
-    words = corpus.words[_spread(corpus.n_tokens, _TOKENS)]
+    words = _some_words(corpus)
     sizes, n = list_sizes(state, words), max(len(words), 1)
     n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
     return Shape(
@@ -239,12 +243,20 @@ def shape_of(corpus: Corpus, state: State | SparseState, prior: Prior) -> Shape:
     )
 
 
+def _densely(prior: Prior) -> float:
+    return _DENSE + _TOPIC * prior.n_topics
+
+
+def _by_lists(entries: float) -> float:
+    return _LISTS + _ENTRY * entries
+
+
 def expected(corpus: Corpus, state: State | SparseState, prior: Prior) -> dict[str, float]:
     """What a token is expected to take in the next sweep, by sampler."""
     of = shape_of(corpus, state, prior)
     return {
-        "dense": _DENSE + _TOPIC * prior.n_topics,
-        "sparse": _LISTS + _ENTRY * of.entries,
+        "dense": _densely(prior),
+        "sparse": _by_lists(of.entries),
         "words": _WORDS + _OWN * of.topics + _COMING * of.coming + _ENTRY * of.searched * of.entries,
     }
 
@@ -253,11 +265,14 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     """With many topics each token's is drawn given those before it, so that no sweep meets lists of all topics.
 
     With few topics sweeps from random ones are quick, and such a start is the better one: what is placed first binds
-    what comes after (docs/samplers.md has figures).
+    what comes after (docs/samplers.md has figures). From there words are in about as many topics as they can be, and
+    counts have at once the form that the first sweep will like.
     """
-    if prior.n_topics < _ON_LINE:
-        return _sparse_init(corpus, prior, key)
-    return place_on_line(corpus, prior, key)
+    if prior.n_topics >= _ON_LINE:
+        return place_on_line(corpus, prior, key)
+    sizes = np.minimum(corpus.word_counts[_some_words(corpus)], prior.n_topics)
+    in_lists = _by_lists(float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(prior)
+    return (_sparse_init if in_lists else _dense_init)(corpus, prior, key)
 
 
 def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:

@@ -1,11 +1,13 @@
 """First assignments, counts from assignments, and the collapsed joint probability of both."""
 
-from math import lgamma
+from math import lgamma, log
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import bare_kernel, kernel
+from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search_sums
+
+_SHORT, _SMALL = 8, 1e30  # so many factors, each of up to that, have a product that is a number
 
 
 @kernel
@@ -79,7 +81,10 @@ def draw_from_prior(
             v = words[i]
             u = uniform(stream)
             if boost_row[v] < 0:
-                z[i] = search_sums(sums, u * sums[n_topics - 1])
+                x, k = u * sums[n_topics - 1], int(u * n_topics)
+                if x >= sums[k] or (k > 0 and x < sums[k - 1]):  # where it is if all α are equal, and else by search
+                    k = search_sums(sums, x)
+                z[i] = k
             else:
                 total = 0.0
                 for k in range(n_topics):
@@ -87,6 +92,22 @@ def draw_from_prior(
                     total += a * (beta[v] + boost[boost_row[v], k]) / beta_sum[k]
                     running[k] = total
                 z[i] = search_sums(running, u * total)
+
+
+@step
+def log_rise(n: int, a: float) -> float:
+    """log Γ(n + a)/Γ(a), n ≥ 1: of a(a + 1) … (a + n − 1) where that is short, as most counts are small."""
+    if n > _SHORT or a > _SMALL:
+        return lgamma(n + a) - lgamma(a)
+    product = a
+    for j in range(1, n):
+        product *= a + j
+    return log(product)
+
+
+@step
+def _beta(v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatArray) -> float:
+    return float(beta[v] + boost[boost_row[v], k] if boost_row[v] >= 0 else beta[v])
 
 
 @bare_kernel
@@ -103,20 +124,11 @@ def log_joint_documents(
         for i in range(start, stop):
             k = z[i]
             if doc[k] > 0:  # each topic of the document once; clears the counts for the next document
-                total += lgamma(doc[k] + a[k]) - lgamma(a[k])
+                total += log_rise(doc[k], a[k])
                 doc[k] = 0
         s = alpha_sum[alpha_row[d]]
         total += lgamma(s) - lgamma(s + (stop - start))
     return total
-
-
-@bare_kernel
-def _log_rise(n: int, v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatArray) -> float:
-    """log Γ(n + β_kv)/Γ(β_kv)."""
-    b = beta[v]
-    if boost_row[v] >= 0:
-        b += boost[boost_row[v], k]
-    return lgamma(n + b) - lgamma(b)
 
 
 @bare_kernel
@@ -137,7 +149,7 @@ def log_joint_words(
     for v in range(word_topic.shape[0]):
         for k in range(word_topic.shape[1]):
             if word_topic[v, k] > 0:
-                total += _log_rise(word_topic[v, k], v, k, beta, boost_row, boost)
+                total += log_rise(word_topic[v, k], _beta(v, k, beta, boost_row, boost))
     return total
 
 
@@ -150,7 +162,7 @@ def log_joint_lists(
     total = _log_totals(topic, beta_sum)
     for v in range(list_size.shape[0]):
         for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
-            total += _log_rise(entries[j] >> 32, v, entries[j] & 0xFFFFFFFF, beta, boost_row, boost)
+            total += log_rise(entries[j] >> 32, _beta(v, entries[j] & 0xFFFFFFFF, beta, boost_row, boost))
     return total
 
 
