@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks import _programs, _tools
 from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, table, timed, without_paths
 from benchmarks._tools import ALPHA, BETA, TOMOTOPY, Tool, likelihood, say, start, warm_up
+from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.inference.kernel import kernel_names
@@ -183,20 +184,25 @@ def race_threads(
             work = [lambda tool=tool: sweep_on(tool) for tool in tools]
             if apart:
                 work.append(lambda pool=pool, apart=apart: list(pool.map(sweep_on, apart)))
-            medians = [float(np.median(taken)) / TURN for taken in in_turn(work, turns)]
+            seconds = np.array(in_turn(work, turns)) / TURN
         topics = [tool.topics() for tool in tools]
         same = all(np.array_equal(topics[-1], other) for other in topics[-len(threads) :])
         if not same and name != TOMOTOPY:
             raise AssertionError(f"{name}: the topics depend on the number of threads")
-        for (parts, n), median, found in zip(ways, medians[: len(ways)], topics, strict=True):
-            reached = likelihood(corpus, found, n_topics)
-            cells = [f"{median:.4f}", f"{medians[0] / median:.2f}", f"{reached:.3f}"]
-            rows.append([str(n_topics), name, "" if name == TOMOTOPY else str(parts), str(n), *cells])
+        for (parts, n), taken, found in zip(ways, seconds, topics, strict=False):
+            reached = f"{likelihood(corpus, found, n_topics):.3f}"
+            shown = "" if name == TOMOTOPY else str(parts)
+            rows.append([str(n_topics), name, shown, str(n), *times(taken, seconds[0]), reached])
         if apart:
-            each = medians[-1] / shards
-            cells = [str(n_topics), f"{name}, {shards} chains at once", "1", str(shards), f"{each:.4f}"]
-            rows.append([*cells, f"{medians[0] / each:.2f}", ""])
+            row = [str(n_topics), f"{name}, {shards} chains at once", "1", str(shards)]
+            rows.append([*row, *times(seconds[-1] / shards, seconds[0]), ""])
     return rows
+
+
+def times(taken: FloatArray, one: FloatArray) -> list[str]:
+    """Seconds a sweep, the median and the least of all turns, each with how many times as fast as one it is."""
+    pairs = [(of(taken), of(one)) for of in (np.median, np.min)]
+    return [cell for own, other in pairs for cell in (f"{own:.4f}", f"{other / own:.2f}")]
 
 
 # -- reports ---------------------------------------------------------------------------------------------------------
@@ -205,7 +211,10 @@ HEAD = [
     "K", "tool", "s a sweep, median", "least", "M tokens/s", "sweeps", "log p(w, z) a token", "s to the goal",
     "of the goal-setter's time", "memory, MB", "first call, s",
 ]  # fmt: skip
-THREADS_HEAD = ["K", "tool", "shards", "threads", "s a sweep, median", "speed-up", "log p(w, z) a token"]
+THREADS_HEAD = [
+    "K", "tool", "shards", "threads", "s a sweep, median", "speed-up", "s a sweep, least", "speed-up",
+    "log p(w, z) a token",
+]  # fmt: skip
 
 
 def rows_of(
@@ -302,9 +311,7 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
             write_points(results, given.out / f"{given.name}.csv")
         text += [table(HEAD, rows), "\n".join(f"- {note}" for note in notes)]
         if thread_rows:
-            text.append(
-                f"On threads, medians of {given.thread_turns} turns of {TURN} sweeps; equal shards gave equal bits:"
-            )
+            text.append(f"On threads, {given.thread_turns} turns of {TURN} sweeps; equal shards gave equal bits:")
             text.append(table(THREADS_HEAD, thread_rows))
     text.append(
         f"![likelihood against seconds]({given.name}.png)\n\nThe points are in [{given.name}.csv]({given.name}.csv)."
