@@ -84,7 +84,7 @@ class TopicModel(Transformer):
         return pseudo_counts(counts.word, counts.n_samples, chain.prior)
 
     def _doc_topic_of(self, chain: Chain) -> FloatArray:
-        return self._theta(chain.kept or self._final_counts(chain), chain)
+        return self._theta(chain.kept or self._final_counts(chain, words=False), chain)
 
     def _theta(self, counts: Counts, chain: Chain) -> FloatArray:
         assert counts.doc is not None
@@ -97,13 +97,16 @@ class TopicModel(Transformer):
         self._phi_by_word = by_word / by_word.sum(axis=0)
         self.alpha_, self.beta_ = alpha, beta
 
-    def _final_counts(self, chain: Chain, *, docs: bool = True, estimator: Estimator | None = None) -> Counts:
+    def _final_counts(
+        self, chain: Chain, *, docs: bool = True, words: bool = True, estimator: Estimator | None = None
+    ) -> Counts:
         return topic_counts(
             repeated(self.corpus_, self.n_paths),
             chain.state,
             chain.prior,
             estimator or self.estimator,
             docs=docs,
+            words=words,
             n_jobs=resolve_jobs(self.n_jobs),
         )
 
