@@ -6,7 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import oracle
+from topicloom.inference import samplers
+from topicloom.inference.kernel import Key, Schedule, make_prior
 from topicloom.inference.parallel import cut, private, run_in_place, run_parallel
+from topicloom.inference.state import rebuild_counts
 
 RUNS = [run_parallel, run_in_place]
 
@@ -82,3 +86,33 @@ def test_cuts_are_even_and_leave_nothing_out() -> None:
     sums = [loads[slice(*part)].sum() for part in parts]
     assert max(sums) - min(sums) < 40
     assert cut(np.zeros(0, np.int64), 3) == []
+
+
+def test_runs_of_one_word_count_once_and_long_ones_not_in_full() -> None:
+    corpus = oracle.tiny_corpus([[0, 0, 1, 0], [], [2] * 500 + [1]], 4)
+    of = samplers._runs(corpus)
+    assert of.doc_runs.tolist() == [3, 0, 2]
+    assert of.word_runs.tolist() == [2, 2, 1, 0]
+    assert of.doc_tokens.tolist() == [4, 0, samplers._LONG + 1]
+    assert of.word_tokens.tolist() == [3, 2, samplers._LONG, 0]
+    assert samplers._runs(corpus) is of
+
+
+def test_every_part_of_the_words_is_finished_once() -> None:
+    """With fewer documents than parts, too; and not before all of its tokens have been drawn."""
+    corpus = oracle.tiny_corpus([[0, 1, 2, 3, 0, 1], [4, 2]], 5)
+    prior = make_prior(np.ones(2), np.ones(5), 2)
+    state = rebuild_counts(corpus, np.zeros(8, np.int64), 2)
+    events: list[tuple[str, tuple[int, int]]] = []
+
+    def block(corpus, docs, words, state, prior, rng) -> np.ndarray:
+        events.append(("drawn", words))
+        return np.zeros(2, np.int64)
+
+    samplers._sweep_blocks(
+        block, corpus, state, prior, Key(0, 0, 1), Schedule(4), finish=lambda words: events.append(("finished", words))
+    )
+    finished = [words for what, words in events if what == "finished"]
+    assert sorted(v for words in finished for v in range(*words)) == [0, 1, 2, 3, 4]
+    for words in finished:
+        assert events.index(("finished", words)) > max(i for i, e in enumerate(events) if e == ("drawn", words))

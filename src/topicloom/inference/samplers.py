@@ -68,14 +68,26 @@ class Loads(NamedTuple):
     docs: Int64Array | None = None  # what documents cost, where that is known otherwise
 
 
-# How many runs each document of a corpus in use has, and each word.
-_RUNS: WeakKeyDictionary[Corpus, tuple[Int64Array, Int64Array]] = WeakKeyDictionary()
+class _Runs(NamedTuple):
+    """How many runs documents and words of a corpus have, and tokens that cost what a token costs.
+
+    Where a document repeats one word hundreds of times, both are of one topic: the tokens stay in it, at no cost.
+    """
+
+    doc_runs: Int64Array
+    word_runs: Int64Array
+    doc_tokens: Int64Array
+    word_tokens: Int64Array
 
 
-def _runs(corpus: Corpus) -> tuple[Int64Array, Int64Array]:
+_LONG = 64  # tokens of a run that cost anything
+_RUNS: WeakKeyDictionary[Corpus, _Runs] = WeakKeyDictionary()  # of corpora in use
+
+
+def _runs(corpus: Corpus) -> _Runs:
     if corpus not in _RUNS:
-        found = np.empty(corpus.n_docs, np.int64), np.empty(corpus.n_words, np.int64)
-        counts.count_runs(corpus.words, corpus.doc_ptr, *found)
+        found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
+        counts.count_runs(corpus.words, corpus.doc_ptr, _LONG, *found)
         _RUNS[corpus] = found
     return _RUNS[corpus]
 
@@ -84,17 +96,18 @@ def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range],
     """Ranges of documents and of words whose blocks, in each round, have about equal loads."""
     if n_shards == 1:
         return cut(corpus.doc_lengths, 1), [(0, corpus.n_words)]
-    by_doc, by_word = _runs(corpus)
-    of_words = loads.token * corpus.word_counts + loads.run * by_word
+    of = _runs(corpus)
+    of_words = loads.token * of.word_tokens + loads.run * of.word_runs
     of_docs = loads.docs
     if of_docs is None:
-        of_docs = (loads.token * corpus.doc_lengths + float(np.mean(loads.run)) * by_doc).astype(np.int64)
+        of_docs = (loads.token * of.doc_tokens + float(np.mean(loads.run)) * of.doc_runs).astype(np.int64)
     return cut(of_docs, n_shards), cut(of_words.astype(np.int64), n_shards)
 
 
 def _sweep_blocks(
     block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
     loads: Loads = Loads(),  # noqa: B008 (it cannot change)
+    finish: Callable[[Range], object] | None = None,
 ) -> tuple[AnyState, Info]:  # fmt: skip
     """One sweep, as n rounds of n blocks that touch disjoint documents and disjoint words.
 
@@ -102,22 +115,26 @@ def _sweep_blocks(
     owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
     one shard this is the plain sweep. A thread has the same words in every round: their counts are read at random
     and stay in its cache, while documents are read in order. Documents and words are each cut into parts of equal
-    loads; with two shards both blocks of a round then have equal ones, too.
+    loads; with two shards both blocks of a round then have equal ones, too. ``finish`` is called with the words of each
+    part when their last tokens have been drawn.
     """
     docs, words = _cut_both(corpus, schedule.n_shards, loads)
     n = max(len(docs), len(words))
+    docs += [(0, 0)] * (n - len(docs))
     work = np.zeros(2, np.int64)
     for r in range(n):
         tasks = [
             (state if n == 1 else state._replace(topic=private(state.topic)), (w - r) % n, docs[(w - r) % n], words[w])
             for w in range(len(words))
-            if (w - r) % n < len(docs)
         ]
 
         def run(task: tuple[AnyState, int, Range, Range], r: int = r) -> Int64Array:
             own_state, s, own_docs, own_words = task
             rng = private(stream(key.seed, SWEEP, key.chain, key.sweep, r, s))
-            return block(corpus, own_docs, own_words, own_state, prior, rng)
+            done = block(corpus, own_docs, own_words, own_state, prior, rng)
+            if finish and r == n - 1:
+                finish(own_words)
+            return done
 
         work += np.sum(run_in_place(run, tasks, schedule.n_jobs), axis=0)
         if n > 1:
@@ -175,24 +192,18 @@ def _words_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, pri
     return sweep_words(corpus, docs, words, cast(SparseState, state), prior, rng)
 
 
-def _list_sweep(
-    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule, loads: Loads
-) -> tuple[AnyState, Info]:
-    of_lists = cast(SparseState, state)[1:4]
-    _, info = _sweep_blocks(block, corpus, state, prior, key, schedule, loads)
-    # By counts alone, so that a state rebuilt from z goes on as this one does.
-    by_tokens = cut(corpus.word_counts, schedule.n_shards)
-    run_in_place(lambda words: lists.sort_lists(*words, *of_lists), by_tokens, schedule.n_jobs)
-    return state, info
+def _sort_lists(state: AnyState) -> Callable[[Range], None]:
+    """Puts lists of words in an order by counts alone, so that a state rebuilt from z goes on as this one does."""
+    return lambda words: lists.sort_lists(*words, *cast(SparseState, state)[1:4])
 
 
 def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
     loads = Loads(25.0, 30.0 + _ENTRY * cast(SparseState, state).list_size)
-    return _list_sweep(sweep_lists, corpus, state, prior, key, schedule, loads)
+    return _sweep_blocks(sweep_lists, corpus, state, prior, key, schedule, loads, _sort_lists(state))
 
 
 def _words_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    return _list_sweep(_words_block, corpus, state, prior, key, schedule, Loads())
+    return _sweep_blocks(_words_block, corpus, state, prior, key, schedule, finish=_sort_lists(state))
 
 
 def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

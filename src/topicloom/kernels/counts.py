@@ -51,17 +51,24 @@ def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, met_in: Int6
 
 
 @bare_kernel
-def count_runs(words: Int32Array, doc_ptr: Int64Array, by_doc: Int64Array, by_word: Int64Array) -> None:
-    """How many runs of tokens of one word a document has, and a word."""
-    by_doc[:] = 0
-    by_word[:] = 0
+def count_runs(
+    words: Int32Array, doc_ptr: Int64Array, most: int, doc_runs: Int64Array, word_runs: Int64Array,
+    doc_tokens: Int64Array, word_tokens: Int64Array,
+) -> None:  # fmt: skip
+    """How many runs of tokens of one word a document has, and a word, and tokens, up to so many of each run."""
+    for out in (doc_runs, word_runs, doc_tokens, word_tokens):
+        out[:] = 0
     for d in range(doc_ptr.shape[0] - 1):
-        before = -1
+        before, length = -1, 0
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
             if words[i] != before:
-                before = words[i]
-                by_doc[d] += 1
-                by_word[before] += 1
+                before, length = words[i], 0
+                doc_runs[d] += 1
+                word_runs[before] += 1
+            if length < most:
+                length += 1
+                doc_tokens[d] += 1
+                word_tokens[before] += 1
 
 
 @bare_kernel
