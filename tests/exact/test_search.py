@@ -11,6 +11,7 @@ import oracle
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.inference.state import rebuild_counts
 from topicloom.kernels import gibbs_dense, lanes
+from topicloom.kernels.prefetch import next_token
 from topicloom.kernels.rng import stream
 from topicloom.kernels.search import search
 
@@ -109,3 +110,15 @@ def test_a_sweep_in_vectors_is_the_sweep_without(n_topics: int) -> None:
             sweep_once(sweep, case.corpus, state, case.prior, stream(7, t))
         np.testing.assert_array_equal(states[0].z, states[1].z)
     assert np.any(states[0].z != z)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 4), (4, 9), (3, 5), (8, 9), (0, 1), (9, 9), (4, 4)])
+def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int) -> None:
+    words = np.random.default_rng(0).integers(0, 9, 200).astype(np.int32)
+    for start, stop in [(0, 200), (50, 120), (7, 8), (7, 7)]:
+        found, i = [], next_token(words, start - 1, stop, first, last)
+        while i < stop:
+            found.append(i)
+            i = next_token(words, i, stop, first, last)
+        assert i == stop
+        assert found == [j for j in range(start, stop) if first <= words[j] < last]

@@ -16,7 +16,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt6
 from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.kept import ALPHA, BETA_SUM, DOC, INVERSE, INVERSE_OUT, LINE, NOWHERE, PLACE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC, find, move
-from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.prefetch import next_token, prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
@@ -81,13 +81,15 @@ def _mend(
 
 @step
 def ask_for(
-    v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray
+    v: int, word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array,
+    beta: FloatArray,
 ) -> None:  # fmt: skip
-    """Start to load what a draw for word v will look at."""
-    prefetch(list_size, v)
-    prefetch(beta, v)
-    prefetch(entries, list_ptr[v])
-    prefetch(entries, list_ptr[v] + LINE)
+    """Start to load what a draw for word v will look at; other words' lists are being written by other threads."""
+    if word_start <= v < word_stop:
+        prefetch(list_size, v)
+        prefetch(beta, v)
+        prefetch(entries, list_ptr[v])
+        prefetch(entries, list_ptr[v] + LINE)
 
 
 @bare_kernel
@@ -229,21 +231,24 @@ def sweep_block(
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
             keep_alpha(alpha[row], kept, coef, blocks)
+        coming = next_token(words, begin - 1, end, word_start, word_stop)
+        if coming == end:
+            continue
+        for i in range(coming, min(coming + _AHEAD, end)):
+            ask_for(words[i], word_start, word_stop, list_ptr, list_size, entries, beta)
         weighed_word = -1
         n_met = _enter(z[begin:end], kept, coef, blocks, met)
         total_coef = sum_of(blocks)
-        for i in range(begin, end):
+        while coming < end:
+            i = coming
+            coming = next_token(words, i, end, word_start, word_stop)
             v = words[i]
-            if v < word_start or v >= word_stop:
-                continue
             if many and i + _NEXT < n_tokens:
                 prefetch(kept, int(z[i + _NEXT]) * LINE)
                 prefetch(coef, int(z[i + _NEXT]))
             if i + 2 * _AHEAD < n_tokens:
-                later = words[i + _AHEAD]
                 prefetch(list_ptr, words[i + 2 * _AHEAD])
-                if word_start <= later < word_stop:  # other words' lists are being written by other threads
-                    ask_for(later, list_ptr, list_size, entries, beta)
+                ask_for(words[i + _AHEAD], word_start, word_stop, list_ptr, list_size, entries, beta)
             start, size, old = list_ptr[v], list_size[v], np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = kept[old, INVERSE_OUT]

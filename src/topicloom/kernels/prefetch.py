@@ -7,17 +7,29 @@ A hint changes no result.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-from topicloom._types import AnyArray
+from topicloom._types import AnyArray, Int32Array
+from topicloom.kernels._jit import step
 
 _READ, _KEEP, _DATA = 0, 3, 1  # llvm.prefetch: for reading, into all caches, data
 
 
 def prefetch(array: AnyArray, index: int) -> None:
     """Start to load the cache line of ``array[index]`` of a contiguous array, counted from its first element."""
+
+
+@step
+def next_token(words: Int32Array, i: int, stop: int, word_start: int, word_stop: int) -> int:
+    """The first token after i and before ``stop`` whose word is in the range; ``stop`` if there is none."""
+    first, width = np.uint32(word_start), np.uint32(word_stop - word_start)
+    i += 1
+    while i < stop and np.uint32(np.uint32(words[i]) - first) >= width:  # one comparison: what is below 0 is far above
+        i += 1
+    return i
 
 
 @intrinsic
