@@ -12,6 +12,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
+from topicloom.kernels.counts import log_rise
 from topicloom.kernels.lanes import LANES, put, search_lanes, weigh
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import put_in_order, search_sums
@@ -173,7 +174,7 @@ def log_joint_documents(
         for i in range(start, stop):
             k = z[i]
             if doc[k] > 0:  # each label of the document once; clears the counts for the next document
-                total += lgamma(doc[k] + a[k]) - lgamma(a[k])
+                total += log_rise(doc[k], a[k])
                 doc[k] = 0
         total += lgamma(s) - lgamma(s + (stop - start))
     return total
