@@ -10,7 +10,8 @@ from topicloom.datasets import synthetic_compound
 from topicloom.inference import mixtures
 from topicloom.inference.chain import Chain, Plan, advance
 from topicloom.inference.kernel import Key, get_kernel, make_prior
-from topicloom.inference.mixtures import Mixing, Mixtures, Tails
+from topicloom.inference.mixtures import Mixing, Mixtures
+from topicloom.inference.tails import Tails, tails
 from topicloom.kernels import mixtures as kernels
 from topicloom.kernels.rng import stream
 
@@ -32,12 +33,11 @@ def test_tails_count_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     prior = make_prior(np.ones((3, 4)), np.ones(20), 20, alpha_row=row)
     expected = np.zeros((20, 12), int)
     np.add.at(expected, (corpus.token_docs, row[corpus.token_docs] * 4 + data.z), 1)
-    whole = mixtures.tails(corpus, data.z, prior)
-    for found, right in zip(whole, tails_of(expected), strict=True):
-        np.testing.assert_array_equal(found, right)
-    monkeypatch.setattr(mixtures, "_BLOCK", 20)  # as a corpus of many blocks
-    for found, right in zip(mixtures.tails(corpus, data.z, prior), whole, strict=True):
-        np.testing.assert_array_equal(found, right)
+    for block in (1 << 20, 20):  # at once, and as a corpus of many blocks
+        monkeypatch.setattr("topicloom.inference.tails._BLOCK", block)
+        for n_jobs in (1, 2, 3, 30):
+            for found, right in zip(tails(corpus, data.z, prior, n_jobs), tails_of(expected), strict=True):
+                np.testing.assert_array_equal(found, right)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (30, 0.6), (30, 0.04), (400, 0.01), (9, 1e-3)])
@@ -243,7 +243,7 @@ def test_gamma_maximises_the_likelihood() -> None:
     corpus, row = data.corpus, np.repeat([0, 1], 150)
     prior = make_prior(np.ones((2, 4)), np.ones(30), 300, alpha_row=row)
     now = mixtures.start_mixtures(data.pi, 1.0, np.ones(4))
-    found = mixtures.tails(corpus, data.z, prior)
+    found = tails(corpus, data.z, prior)
     for _ in range(100):
         now.gamma = mixtures.learn_gamma(found, corpus.doc_lengths, now)
 

@@ -9,10 +9,23 @@ import pytest
 import oracle
 from topicloom.inference import samplers
 from topicloom.inference.kernel import Key, Schedule, make_prior
-from topicloom.inference.parallel import cut, private, run_in_place, run_parallel
+from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
 from topicloom.inference.state import rebuild_counts
 
-RUNS = [run_parallel, run_in_place]
+
+def run_one_round(function, tasks, n_jobs: int) -> list:
+    """``run_rounds`` as ``run_parallel`` is called."""
+    results = [None] * len(tasks)
+
+    def run(task: int, r: int) -> None:
+        assert r == 0
+        results[task] = function(tasks[task])
+
+    run_rounds(run, len(tasks), 1, n_jobs, lambda: None)
+    return results
+
+
+RUNS = [run_parallel, run_one_round]
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -47,6 +60,52 @@ def test_a_failure_reaches_the_caller(run, n_jobs: int, error: type[BaseExceptio
     with pytest.raises(error, match="the third"):
         run(task, range(6), n_jobs)
     assert run(task, range(3), n_jobs) == [0, 1, 2]  # and the threads go on to serve
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+def test_a_round_begins_when_the_last_one_is_over(n_jobs: int) -> None:
+    events: list[tuple[int, int] | str] = []
+    threads: dict[int, set[int]] = {}
+
+    def run(task: int, r: int) -> None:
+        threads.setdefault(task, set()).add(threading.get_ident())
+        events.append((task, r))
+
+    run_rounds(run, 5, 4, n_jobs, lambda: events.append("over"))
+    for r in range(4):
+        *of_round, last = events[6 * r : 6 * r + 6]
+        assert sorted(of_round) == [(task, r) for task in range(5)]
+        assert last == "over"
+    assert len(events) == 24
+    assert all(len(own) == 1 for own in threads.values())  # a task stays where its memory is
+    assert len(set.union(*threads.values())) == min(n_jobs, 5)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("where", ["a task", "between rounds"])
+def test_no_round_follows_a_failure(n_jobs: int, where: str) -> None:
+    begun: list[int] = []
+
+    def fail(here: str) -> None:
+        if here == where:
+            raise ValueError(where)
+
+    def run(task: int, r: int) -> None:
+        begun.append(r)
+        if task == 1:
+            fail("a task")
+
+    with pytest.raises(ValueError, match=where):
+        run_rounds(run, 2, 3, n_jobs, lambda: fail("between rounds"))
+    assert set(begun) == {0}
+
+
+def test_moves_of_all_copies_are_added_up() -> None:
+    totals = np.array([5, 7, 9])
+    copies = [np.array([6, 6, 9]), np.array([4, 7, 10]), totals.copy()]
+    add_moves(totals, copies)
+    for found in (totals, *copies):
+        np.testing.assert_array_equal(found, [5, 6, 10])
 
 
 def test_after_a_failure_no_task_is_begun() -> None:

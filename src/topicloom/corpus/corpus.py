@@ -4,11 +4,12 @@ A corpus is a stream of word numbers, document after document, with pointers to 
 Whether the "words" are words, genomic regions or products does not matter here.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +28,7 @@ from topicloom.corpus._checks import (
 from topicloom.errors import InputError
 
 _CHUNK = 1 << 22  # entries of the stream looked at together
+R = TypeVar("R")
 
 
 class TextOptions(NamedTuple):
@@ -376,3 +378,16 @@ def _check_counts(matrix: Any, vocabulary: tuple[str, ...]) -> None:
             f"document {doc}: the count {data[entry]} for {word!r} is not usable; "
             "counts must be finite, 0 or more, and below 2**31."
         )
+
+
+def once(function: Callable[[Corpus], R]) -> Callable[[Corpus], R]:
+    """The same function, asked once for a corpus, which cannot change: the answer is kept as long as the corpus is."""
+    answers: WeakKeyDictionary[Corpus, R] = WeakKeyDictionary()
+
+    @wraps(function)
+    def answer(corpus: Corpus) -> R:
+        if corpus not in answers:
+            answers[corpus] = function(corpus)
+        return answers[corpus]
+
+    return answer

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 
 from topicloom.corpus.corpus import Corpus
@@ -95,18 +95,18 @@ def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan) -> None:
     sweep = chain.sweep + 1
     key = Key(plan.seed, chain.index, sweep)
     state, info = kernel.sweep(corpus, chain.state, chain.prior, key, plan.schedule)
-    prior = chain.prior
+    prior, n_jobs = chain.prior, plan.schedule.n_jobs
     if plan.keeps(sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.
-        sample = topic_counts(corpus, state, prior, plan.estimator)
+        sample = topic_counts(corpus, state, prior, plan.estimator, n_jobs=n_jobs)
         chain.kept = sample if chain.kept is None else chain.kept + sample
     if plan.mixing is not None:
         assert chain.mixtures is not None
         if plan.keeps(sweep):
             chain.mixtures.keep(prior.alpha)
-        prior = mix(corpus, state.z, prior, chain.mixtures, plan.mixing, key, plan.learns(sweep))
+        prior = mix(corpus, state.z, prior, chain.mixtures, plan.mixing, key, plan.learns(sweep), n_jobs)
     if plan.learns(sweep):
-        prior = learn_alpha(corpus, state, prior) if plan.learn_alpha else prior
+        prior = learn_alpha(corpus, state, prior, n_jobs) if plan.learn_alpha else prior
         prior = learn_beta(state, prior) if plan.learn_beta else prior
     chain.sweep, chain.state, chain.prior = sweep, state, prior
     if plan.traces(sweep):
@@ -126,8 +126,10 @@ def run_chains(
     """Bring every chain to ``plan.max_iter``; returns whether Ctrl-C ended the run before that.
 
     After Ctrl-C the sweep under way is finished, so that every chain is left in a valid state and, where there is a
-    ``checkpoint``, saved. A second Ctrl-C stops at once.
+    ``checkpoint``, saved. A second Ctrl-C stops at once. Where chains share the threads, each has one.
     """
+    if min(n_jobs, len(chains)) > 1:
+        plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
     with _graceful_interrupt() as interrupted:
         stop = threading.Event()
 
@@ -159,7 +161,8 @@ def run_chains(
 def _record(kernel: Kernel, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:
     trace, n_paths = chain.trace, plan.n_paths
     trace.sweep.append(chain.sweep)
-    trace.log_joint.append(kernel.log_joint(corpus, chain.state, chain.prior) / n_paths)
+    log_joint = kernel.log_joint(corpus, chain.state, chain.prior, plan.schedule.n_jobs)
+    trace.log_joint.append(log_joint / n_paths)
     trace.changed.append(info.changed)
     trace.alpha_sum.append(float(chain.prior.alpha.sum(axis=1).mean()))
     trace.beta_mean.append(float(chain.prior.beta.mean()))

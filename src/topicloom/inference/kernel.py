@@ -81,7 +81,7 @@ class Kernel:
     init: Callable[[Corpus, Prior, Key], AnyState]
     restore: Callable[..., AnyState]  # (corpus, z, n_topics), and by name what else was saved
     sweep: Callable[[Corpus, AnyState, Prior, Key, Schedule], tuple[AnyState, Info]]
-    log_joint: Callable[[Corpus, AnyState, Prior], float]
+    log_joint: Callable[..., float]  # (corpus, state, prior, n_jobs), the last if there are threads to spare
     conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray]
     exact: bool
     n_latent: int | None = None  # entries of z; None: one a token

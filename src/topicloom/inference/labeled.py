@@ -12,14 +12,16 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule
+from topicloom.inference.samplers import log_joint_words
 from topicloom.inference.state import (
     AnyState,
     LabeledState,
     SoftLabeledState,
+    as_dense,
     new_assignments,
     rebuild_counts,
 )
-from topicloom.kernels import counts, labeled, labeled_collapsed
+from topicloom.kernels import labeled, labeled_collapsed
 from topicloom.kernels._jit import as_input
 from topicloom.kernels.rng import path_key, stream
 
@@ -81,14 +83,13 @@ def gibbs(sets: LabelSets) -> Kernel:
     return Kernel("labeled", init, restore, sweep, log_joint, conditional, exact=True)
 
 
-def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
+def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
     """log p(w, z | α, β, labels), parameters integrated out."""
     own = cast(LabeledState, state)
     documents = labeled.log_joint_documents(
         corpus.doc_ptr, own.z, own.label_ptr, own.labels, prior.alpha, prior.alpha_row
     )
-    of_words = (prior.beta, prior.beta_sum, prior.boost_row, prior.boost)
-    return documents + counts.log_joint_words(own.word_topic, own.topic, *of_words)
+    return documents + log_joint_words(corpus, as_dense(own), prior, n_jobs)
 
 
 def cvb0(sets: LabelSets, corpus: Corpus, prior: Prior) -> Kernel:
@@ -116,7 +117,7 @@ def cvb0(sets: LabelSets, corpus: Corpus, prior: Prior) -> Kernel:
         moved = labeled_collapsed.sweep(ptr, words, count, gamma_ptr, label_ptr, label, z, doc, word, topic)
         return restore(corpus, z, prior.n_topics), Info(round(moved / 2), len(z))
 
-    def likelihood(corpus: Corpus, state: AnyState, prior: Prior) -> float:
+    def likelihood(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
         _, doc, word, topic, *_ = cast(SoftLabeledState, state)
         return labeled_collapsed.log_likelihood(ptr, words, count, label_ptr, label, doc, word, topic)
 

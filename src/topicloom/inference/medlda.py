@@ -296,13 +296,13 @@ def by_topic(pairs: Pairs, n_topics: int) -> tuple[Int64Array, Int32Array, Float
 # -- the joint -----------------------------------------------------------------------------------------------------
 
 
-def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
+def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
     """log of the regularised posterior's density at (z, η), up to a constant, augmented variables integrated out."""
     own = cast(MedState, state)
-    _, value = values(corpus, own)
+    _, value = values(corpus, own, n_jobs)
     losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.loss, own.epsilon, own.target, own.weight, value)
     normal = 0.5 * own.eta.size * np.log(own.nu / (2 * np.pi)) - 0.5 * own.nu * float(np.sum(own.eta**2))
-    return samplers.log_joint(corpus, as_dense(own), prior) + losses + float(normal)
+    return samplers.log_joint(corpus, as_dense(own), prior, n_jobs) + losses + float(normal)
 
 
 def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

@@ -7,16 +7,16 @@ dynamics (MGS, eqs. 33 to 39), and become the prior of the next.
 
 from dataclasses import dataclass, field, replace
 from math import exp, lgamma, log
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy.special import digamma
 
-from topicloom._types import AnyArray, FloatArray, Int64Array
-from topicloom.corpus._streams import document_blocks
+from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.hyper import RATE, SMALLEST
 from topicloom.inference.kernel import Key, Prior
+from topicloom.inference.tails import Tails, tails
 from topicloom.kernels import mixtures as kernels
 from topicloom.kernels.gamma import log_gamma
 from topicloom.kernels.rng import stream, uniform
@@ -24,15 +24,7 @@ from topicloom.kernels.rng import stream, uniform
 Method = Literal["ags", "mgs", "fixed"]
 _MIXTURES, DRAWS = 7, 8  # what the streams are for
 _ROUNDS, _CLOSE = 20, 1e-5
-_BLOCK = 1 << 21  # tokens that are counted together
 _DECAY = 0.6  # of the adaptation of step sizes: gains of t^-0.6
-
-
-class Tails(NamedTuple):
-    """For each collection and topic, how many documents have at least 1, 2, … tokens of it."""
-
-    ptr: Int64Array  # [J·K + 1] where each cell's numbers start
-    times: Int64Array
 
 
 @dataclass(frozen=True)
@@ -85,34 +77,12 @@ def start_mixtures(pi: FloatArray, gamma: float, alpha: FloatArray) -> Mixtures:
     return Mixtures(pi, np.log(pi), phi, np.full(n, log(0.1)), np.zeros(n), float(gamma), alpha.copy())
 
 
-def tails(corpus: Corpus, z: AnyArray, prior: Prior) -> Tails:
-    """Numbers of documents by their counts."""
-    n_topics, n_cells = prior.n_topics, prior.alpha.size
-    most, ptr, times = np.zeros(n_cells, np.int64), np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64)
-    blocks = list(document_blocks(corpus.doc_ptr, _BLOCK))
-    room = max(int(np.minimum(corpus.doc_lengths[first:last], n_topics).sum()) for first, last in blocks)
-    cell, count = np.empty(room, np.int64), np.empty(room, np.int32)
-    for first, last in blocks:
-        found = kernels.document_cells(first, last, corpus.doc_ptr, z, prior.alpha_row, n_topics, cell, count, most)
-        if ptr[-1] < most.sum():
-            ptr, times = _widened(ptr, times, most)
-        kernels.add_counts(cell, count, found, ptr, times)
-    kernels.sum_from_the_end(ptr, times)
-    return Tails(ptr, times)
-
-
-def _widened(ptr: Int64Array, times: Int64Array, most: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """The same numbers with room for counts up to ``most``."""
-    new_ptr = np.concatenate(([0], np.cumsum(most)))
-    new = np.zeros(int(new_ptr[-1]), np.int64)
-    new[np.arange(len(times)) + np.repeat(new_ptr[:-1] - ptr[:-1], np.diff(ptr))] = times
-    return new_ptr, new
-
-
-def step(corpus: Corpus, z: AnyArray, prior: Prior, now: Mixtures, mixing: Mixing, key: Key, learn: bool) -> Prior:
+def step(
+    corpus: Corpus, z: AnyArray, prior: Prior, now: Mixtures, mixing: Mixing, key: Key, learn: bool, n_jobs: int = 1
+) -> Prior:  # fmt: skip
     """Draw the mixtures given the topics, learn what is to be learned; returns the prior of the next sweep."""
     if mixing.method != "fixed" or (learn and mixing.learn_gamma):
-        found = tails(corpus, z, prior)
+        found = tails(corpus, z, prior, n_jobs)
         rng = stream(key.seed, _MIXTURES, key.chain, key.sweep)
         if mixing.method == "ags":
             draw_auxiliary(found, prior, now, rng)

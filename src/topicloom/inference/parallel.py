@@ -49,19 +49,36 @@ def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
     return [done[i] for i in range(len(tasks))]
 
 
-def run_in_place(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) -> list[R]:
-    """As ``run_parallel``, task i always on the same thread of as many, the caller's own among them.
+def run_rounds(
+    function: Callable[[int, int], object], n_tasks: int, n_rounds: int, n_jobs: int, after: Callable[[], None]
+) -> None:
+    """``function(task, round)`` of every task, then ``after()``, round by round.
 
-    For tasks of about equal length that come again with the same memory: what a core has in its cache stays there.
+    A task is always on the same thread of as many, the caller's own among them: for tasks of about equal length that
+    come again with the same memory, so that what a core has in its cache stays there. Threads meet between rounds.
     """
-    n = min(n_jobs, len(tasks))
+    n = min(n_jobs, n_tasks)
     if n <= 1:
-        return [function(task) for task in tasks]
+        for r in range(n_rounds):
+            for task in range(n_tasks):
+                function(task, r)
+            after()
+        return
+    meeting = threading.Barrier(n, after)
 
-    def run(thread: int) -> list[R]:
-        return [function(task) for task in tasks[thread * len(tasks) // n : (thread + 1) * len(tasks) // n]]
+    def run(thread: int) -> None:
+        try:
+            for r in range(n_rounds):
+                for task in range(thread * n_tasks // n, (thread + 1) * n_tasks // n):
+                    function(task, r)
+                meeting.wait()
+        except threading.BrokenBarrierError:
+            pass  # the thread that has failed says why
+        except BaseException:
+            meeting.abort()
+            raise
 
-    return [result for results in _on_threads(run, n) for result in results]
+    _on_threads(run, n)
 
 
 def _next_of(left: deque[int]) -> int | None:
@@ -73,28 +90,28 @@ def _next_of(left: deque[int]) -> int | None:
 
 def _on_threads(function: Callable[[int], R], n: int) -> list[R]:
     """``function`` of 0 … n − 1, each on a thread of its own, the first on the caller's."""
-    others = [helper.submit(function, thread) for thread, helper in enumerate(_helpers(n - 1), 1)]
+    idle = _local.helpers
+    helpers = [idle.pop() if idle else ThreadPoolExecutor(max_workers=1) for _ in range(n - 1)]
+    others = [helper.submit(function, thread) for thread, helper in enumerate(helpers, 1)]
     try:
         own = function(0)
     finally:
         wait(others)  # they write into arrays that are the caller's again when this returns
+        idle.extend(reversed(helpers))  # so that the next call has them in the same order
     return [own, *(other.result() for other in others)]
 
 
 class _Local(threading.local):
-    """Threads that stay between calls, a caller's own: to start one takes as long as thousands of draws."""
+    """Threads that stay between calls, a caller's own: to start one takes as long as thousands of draws.
+
+    Those that have work are not among them.
+    """
 
     def __init__(self) -> None:
         self.helpers: list[ThreadPoolExecutor] = []
 
 
 _local = _Local()
-
-
-def _helpers(n: int) -> list[ThreadPoolExecutor]:
-    while len(_local.helpers) < n:
-        _local.helpers.append(ThreadPoolExecutor(max_workers=1))
-    return _local.helpers[:n]
 
 
 def _forget_helpers() -> None:
@@ -120,6 +137,13 @@ def private(like: A) -> A:
     own = room[start : start + like.nbytes].view(like.dtype).reshape(like.shape)
     own[...] = like
     return cast(A, own)
+
+
+def add_moves(totals: A, copies: list[A]) -> None:
+    """Add up what tasks have moved, each in its own copy of the totals; all copies are then equal to the sums."""
+    totals[...] += np.sum([own - totals for own in copies], axis=0)
+    for own in copies:
+        own[...] = totals
 
 
 def cut(loads: Int64Array, n_parts: int) -> list[tuple[int, int]]:

@@ -1,16 +1,16 @@
 """The registered samplers: how each starts, sweeps, and is cut into blocks for threads."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.corpus import Corpus, once
 from topicloom.inference.kept import keep
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.parallel import cut, private, run_in_place
+from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
 from topicloom.inference.start import place_on_line
 from topicloom.inference.state import (
     AnyState,
@@ -44,6 +44,7 @@ _WORDS, _OWN, _COMING = (
     5.0,
 )  # word by word: a token, a topic of its document, an entry when a word is come to
 _DOCS, _TOKENS = 256, 4096  # by so many is judged how many topics documents and words have
+_AT_ONCE = 1 << 17  # tokens in a part of a sum over documents or words
 
 
 def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, FloatArray]:
@@ -81,27 +82,30 @@ class _Runs(NamedTuple):
 
 
 _LONG = 64  # tokens of a run that cost anything
-_RUNS: WeakKeyDictionary[Corpus, _Runs] = WeakKeyDictionary()  # of corpora in use
 
 
+@once
 def _runs(corpus: Corpus) -> _Runs:
-    if corpus not in _RUNS:
-        found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
-        counts.count_runs(corpus.words, corpus.doc_ptr, _LONG, *found)
-        _RUNS[corpus] = found
-    return _RUNS[corpus]
+    found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
+    counts.count_runs(corpus.words, corpus.doc_ptr, _LONG, *found)
+    return found
 
 
 def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range], list[Range]]:
     """Ranges of documents and of words whose blocks, in each round, have about equal loads."""
     if n_shards == 1:
-        return cut(corpus.doc_lengths, 1), [(0, corpus.n_words)]
-    of = _runs(corpus)
-    of_words = loads.token * of.word_tokens + loads.run * of.word_runs
-    of_docs = loads.docs
-    if of_docs is None:
-        of_docs = (loads.token * of.doc_tokens + float(np.mean(loads.run)) * of.doc_runs).astype(np.int64)
-    return cut(of_docs, n_shards), cut(of_words.astype(np.int64), n_shards)
+        return [(0, corpus.n_docs)], [(0, corpus.n_words)]
+    of, edges = _runs(corpus), np.empty(n_shards + 1, np.int64)
+
+    def parts(tokens: Int64Array, runs: Int64Array, run: FloatArray) -> list[Range]:
+        counts.cut_by_loads(tokens, runs, loads.token, run, edges)
+        return [(start, stop) for start, stop in pairwise(edges.tolist()) if start < stop]
+
+    run = np.atleast_1d(np.asarray(loads.run, np.float64))
+    words = parts(of.word_tokens, of.word_runs, run)
+    if loads.docs is not None:
+        return cut(loads.docs, n_shards), words
+    return parts(of.doc_tokens, of.doc_runs, run.mean(keepdims=True)), words
 
 
 def _sweep_blocks(
@@ -121,25 +125,18 @@ def _sweep_blocks(
     docs, words = _cut_both(corpus, schedule.n_shards, loads)
     n = max(len(docs), len(words))
     docs += [(0, 0)] * (n - len(docs))
-    work = np.zeros(2, np.int64)
-    for r in range(n):
-        tasks = [
-            (state if n == 1 else state._replace(topic=private(state.topic)), (w - r) % n, docs[(w - r) % n], words[w])
-            for w in range(len(words))
-        ]
+    totals = [private(state.topic) for _ in words] if n > 1 else [state.topic]
+    work = np.zeros((len(words), 2), np.int64)
 
-        def run(task: tuple[AnyState, int, Range, Range], r: int = r) -> Int64Array:
-            own_state, s, own_docs, own_words = task
-            rng = private(stream(key.seed, SWEEP, key.chain, key.sweep, r, s))
-            done = block(corpus, own_docs, own_words, own_state, prior, rng)
-            if finish and r == n - 1:
-                finish(own_words)
-            return done
+    def draw(w: int, r: int) -> None:
+        s = (w - r) % n
+        rng = private(stream(key.seed, SWEEP, key.chain, key.sweep, r, s))
+        work[w] += block(corpus, docs[s], words[w], state._replace(topic=totals[w]), prior, rng)
+        if finish and r == n - 1:
+            finish(words[w])
 
-        work += np.sum(run_in_place(run, tasks, schedule.n_jobs), axis=0)
-        if n > 1:
-            state.topic[:] += np.sum([own.topic - state.topic for own, *_ in tasks], axis=0)
-    return state, Info(int(work[0]), int(work[1]))
+    run_rounds(draw, len(words), n, schedule.n_jobs, lambda: add_moves(state.topic, totals))
+    return state, Info(*work.sum(axis=0).tolist())
 
 
 def _first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
@@ -228,28 +225,36 @@ class Shape(NamedTuple):
     searched: float  # share of a list that draws from the prior search, word by word
 
 
-def _spread(n: int, most: int) -> Int64Array:
-    """At most so many of 0 … n − 1, at equal distances."""
-    few = min(n, most)
-    return np.arange(few) * (n - 1) // max(few - 1, 1)
+class _Some(NamedTuple):
+    """By which documents and tokens a corpus is judged."""
+
+    docs: Int64Array
+    words: Int32Array  # of the tokens
+    coming: FloatArray  # how often the token's word is come to, word by word, for each of its tokens
 
 
-def _some_words(corpus: Corpus) -> Int32Array:
-    return corpus.words[_spread(corpus.n_tokens, _TOKENS)]
+@once
+def _some(corpus: Corpus) -> _Some:
+    def spread(n: int, most: int) -> Int64Array:
+        """At most so many of 0 … n − 1, at equal distances."""
+        few = min(n, most)
+        return np.arange(few) * (n - 1) // max(few - 1, 1)
+
+    words = corpus.words[spread(corpus.n_tokens, _TOKENS)]
+    n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
+    return _Some(spread(corpus.n_docs, _DOCS), words, n_steps / corpus.word_counts[words])
 
 
 def shape_of(corpus: Corpus, state: State | SparseState, prior: Prior) -> Shape:
     """By a look at some documents and tokens, which depend on the corpus alone."""
-    docs = _spread(corpus.n_docs, _DOCS)
-    topics, length = counts.mean_topics(docs, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
+    some = _some(corpus)
+    topics, length = counts.mean_topics(some.docs, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
     pulled = float(prior.alpha.max(axis=0).sum())
-    words = _some_words(corpus)
-    sizes, n = list_sizes(state, words), max(len(words), 1)
-    n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
+    sizes, n = list_sizes(state, some.words), max(len(some.words), 1)
     return Shape(
         entries=float(np.sum(sizes)) / n,
         topics=topics,
-        coming=float(np.sum(sizes / corpus.word_counts[words])) * n_steps / n,
+        coming=float(sizes @ some.coming) / n,
         searched=0.5 * pulled / (pulled + length),  # few draws come to that
     )
 
@@ -281,7 +286,7 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     """
     if prior.n_topics >= _ON_LINE:
         return place_on_line(corpus, prior, key)
-    sizes = np.minimum(corpus.word_counts[_some_words(corpus)], prior.n_topics)
+    sizes = np.minimum(corpus.word_counts[_some(corpus).words], prior.n_topics)
     in_lists = _by_lists(float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(prior)
     return (_sparse_init if in_lists else _dense_init)(corpus, prior, key)
 
@@ -305,14 +310,35 @@ def _auto_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int)
 # -- the joint -------------------------------------------------------------------------------------------------------
 
 
-def log_joint(corpus: Corpus, state: AnyState, prior: Prior) -> float:
+@once
+def _parts(corpus: Corpus) -> tuple[list[Range], list[Range]]:
+    """Documents and words in parts for threads, which depend on the corpus alone: sums are added up in one order."""
+    n = -(-corpus.n_tokens // _AT_ONCE) or 1
+    return cut(corpus.doc_lengths, n), cut(corpus.word_counts, n)
+
+
+def log_joint_words(corpus: Corpus, state: State | SparseState, prior: Prior, n_jobs: int = 1) -> float:
+    """log p(w | z, β), φ integrated out."""
+    of_words = prior.beta, prior.boost_row, prior.boost
+
+    def of_part(words: Range) -> float:
+        if isinstance(state, State):
+            return counts.log_joint_words(*words, state.word_topic, *of_words)
+        return counts.log_joint_lists(*words, *state[1:4], *of_words)
+
+    parts = run_parallel(of_part, _parts(corpus)[1], n_jobs)
+    return counts.log_joint_totals(state.topic, prior.beta_sum) + sum(parts)
+
+
+def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
     """log p(w, z | α, β), parameters integrated out."""
-    of_documents = prior.alpha, prior.alpha.sum(axis=1), prior.alpha_row, np.zeros(prior.n_topics, np.int64)
-    documents = counts.log_joint_documents(corpus.doc_ptr, state.z, *of_documents)
-    of_words = (prior.beta, prior.beta_sum, prior.boost_row, prior.boost)
-    if isinstance(state, State):
-        return documents + counts.log_joint_words(*state[1:], *of_words)
-    return documents + counts.log_joint_lists(*state[1:], *of_words)
+    alpha = prior.alpha, prior.alpha.sum(axis=1), prior.alpha_row
+
+    def of_part(docs: Range) -> float:
+        return counts.log_joint_documents(*docs, corpus.doc_ptr, state.z, *alpha, np.zeros(prior.n_topics, np.int64))
+
+    documents = sum(run_parallel(of_part, _parts(corpus)[0], n_jobs))
+    return documents + log_joint_words(corpus, cast(State | SparseState, state), prior, n_jobs)
 
 
 register(Kernel("dense", _dense_init, rebuild_counts, _dense_sweep, log_joint, _dense_conditional, exact=True))

@@ -15,7 +15,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior
-from topicloom.inference.parallel import cut, private, run_in_place, run_parallel
+from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
 from topicloom.kernels import variational_bayes as vb
 from topicloom.kernels import variational_collapsed as collapsed
 from topicloom.kernels import variational_exact as exact
@@ -234,25 +234,23 @@ def _iterate_collapsed(index: PairIndex, state: VariationalState, work: Work) ->
     docs = cut(np.diff(index.ptr), work.n_shards)
     words = cut(np.diff(index.word_ptr), work.n_shards) if work.n_shards > 1 else [(0, len(index.word_ptr) - 1)]
     n = max(len(docs), len(words))
-    moved = 0.0
-    for r in range(n):
-        tasks = [
-            (docs[(w - r) % n], words[w], private(state.topic), private(state.topic_var))
-            for w in range(len(words))
-            if (w - r) % n < len(docs)
-        ]
+    totals = [(private(state.topic), private(state.topic_var)) for _ in words]
+    moved = np.zeros((n, len(words)))
 
-        def run(task: tuple[tuple[int, int], tuple[int, int], FloatArray, FloatArray]) -> float:
-            doc_range, word_range, topic, topic_var = task
-            return collapsed.sweep_block(
-                *doc_range, *word_range, index.ptr, index.word, index.count, state.gamma, state.doc, state.word, topic,
+    def run(w: int, r: int) -> None:
+        if (s := (w - r) % n) < len(docs):
+            topic, topic_var = totals[w]
+            moved[r, w] = collapsed.sweep_block(
+                *docs[s], *words[w], index.ptr, index.word, index.count, state.gamma, state.doc, state.word, topic,
                 state.doc_var, state.word_var, topic_var, private(topic), private(topic),
             )  # fmt: skip
 
-        moved += sum(run_in_place(run, tasks, work.n_jobs))  # a thread keeps its words
-        state.topic[:] += np.sum([topic - state.topic for *_, topic, _ in tasks], axis=0)
-        state.topic_var[:] += np.sum([var - state.topic_var for *_, var in tasks], axis=0)
-    return moved
+    def add_up() -> None:
+        add_moves(state.topic, [topic for topic, _ in totals])
+        add_moves(state.topic_var, [topic_var for _, topic_var in totals])
+
+    run_rounds(run, len(words), n, work.n_jobs, add_up)  # a thread keeps its words
+    return float(sum(sum(of_round) for of_round in moved.tolist()))
 
 
 def _iterate_exact(index: PairIndex, state: VariationalState, prior: Prior) -> tuple[VariationalState, float]:

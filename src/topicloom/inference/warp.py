@@ -6,12 +6,11 @@ how many threads can share a sweep, and changes no result.
 
 from collections.abc import Callable
 from typing import cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.corpus import Corpus, once
 from topicloom.inference.kernel import SWEEP, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.parallel import cut, run_parallel
 from topicloom.inference.samplers import _first_topics, log_joint
@@ -22,18 +21,14 @@ from topicloom.kernels.rng import path_key
 
 Range = tuple[int, int]
 
-# The tokens of each corpus in use, ordered by word: (where each word's begin, token numbers).
-_ORDERS: WeakKeyDictionary[Corpus, tuple[Int64Array, AnyArray]] = WeakKeyDictionary()
 
-
+@once
 def _by_word(corpus: Corpus) -> tuple[Int64Array, AnyArray]:
-    """As ``corpus.by_word`` in half the memory, 4 bytes a token, and made once a corpus."""
-    if corpus not in _ORDERS:
-        ptr = np.concatenate(([0], np.cumsum(corpus.word_counts, dtype=np.int64)))
-        order = np.empty(corpus.n_tokens, np.uint32 if corpus.n_tokens < 1 << 32 else np.int64)
-        warp.order_by_word(corpus.words, ptr, order)
-        _ORDERS[corpus] = ptr, order
-    return _ORDERS[corpus]
+    """As ``corpus.by_word`` in half the memory, 4 bytes a token: where each word's tokens begin, and their numbers."""
+    ptr = np.concatenate(([0], np.cumsum(corpus.word_counts, dtype=np.int64)))
+    order = np.empty(corpus.n_tokens, np.uint32 if corpus.n_tokens < 1 << 32 else np.int64)
+    warp.order_by_word(corpus.words, ptr, order)
+    return ptr, order
 
 
 def _init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:

@@ -72,6 +72,26 @@ def count_runs(
 
 
 @bare_kernel
+def cut_by_loads(tokens: Int64Array, runs: Int64Array, token: float, run: FloatArray, edges: Int64Array) -> None:
+    """Cut documents or words into parts of about equal loads: so much a token, and so much a run (each, or all).
+
+    ``edges`` [parts + 1] is filled with where parts begin and end; some may be empty.
+    """
+    n, n_parts, pace = tokens.shape[0], edges.shape[0] - 1, 1 if run.shape[0] == tokens.shape[0] else 0
+    total = n  # 1 each keeps those without tokens from piling up in one part
+    for i in range(n):
+        total += int(token * tokens[i] + run[i * pace] * runs[i])
+    edges[:] = n
+    edges[0] = 0
+    reached, part = 0, 1
+    for i in range(n):
+        reached += int(token * tokens[i] + run[i * pace] * runs[i]) + 1
+        while part < n_parts and reached * n_parts >= total * part:
+            edges[part] = i
+            part += 1
+
+
+@bare_kernel
 def draw_from_prior(
     words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, running: FloatArray, stream: UInt64Array,
@@ -119,11 +139,15 @@ def _beta(v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatA
 
 @bare_kernel
 def log_joint_documents(
-    doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_sum: FloatArray, alpha_row: Int32Array, doc: Int64Array
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_sum: FloatArray,
+    alpha_row: Int32Array, doc: Int64Array,
 ) -> float:  # fmt: skip
-    """log p(z | α) with θ integrated out (first half of CVB eq. 7). ``doc`` is scratch, a zero a topic."""
+    """Of some documents log p(z | α) with θ integrated out (first half of CVB eq. 7).
+
+    ``doc`` is scratch, a zero a topic.
+    """
     total = 0.0
-    for d in range(doc_ptr.shape[0] - 1):
+    for d in range(doc_start, doc_stop):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
         a = alpha[alpha_row[d]]
         for i in range(start, stop):
@@ -139,21 +163,24 @@ def log_joint_documents(
 
 
 @bare_kernel
-def _log_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
+def log_joint_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
+    """The part of log p(w | z, β) that depends on how many tokens topics have."""
     total = 0.0
     for k in range(topic.shape[0]):
         total += lgamma(beta_sum[k]) - lgamma(beta_sum[k] + topic[k])
     return total
 
 
-@kernel
+@bare_kernel
 def log_joint_words(
-    word_topic: Int32Array, topic: Int64Array, beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array,
-    boost: FloatArray,
+    word_start: int, word_stop: int, word_topic: Int32Array, beta: FloatArray, boost_row: Int32Array, boost: FloatArray
 ) -> float:  # fmt: skip
-    """log p(w | z, β) with φ integrated out (second half of CVB eq. 7), from a dense matrix of counts."""
-    total = _log_totals(topic, beta_sum)
-    for v in range(word_topic.shape[0]):
+    """Of some words log p(w | z, β) with φ integrated out (second half of CVB eq. 7), but for topics' totals.
+
+    From a dense matrix of counts.
+    """
+    total = 0.0
+    for v in range(word_start, word_stop):
         for k in range(word_topic.shape[1]):
             if word_topic[v, k] > 0:
                 total += log_rise(word_topic[v, k], _beta(v, k, beta, boost_row, boost))
@@ -162,34 +189,15 @@ def log_joint_words(
 
 @bare_kernel
 def log_joint_lists(
-    list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array, beta: FloatArray,
-    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
+    word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array,
+    beta: FloatArray, boost_row: Int32Array, boost: FloatArray,
 ) -> float:  # fmt: skip
     """The same from lists of topics and counts."""
-    total = _log_totals(topic, beta_sum)
-    for v in range(list_size.shape[0]):
+    total = 0.0
+    for v in range(word_start, word_stop):
         for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
             total += log_rise(entries[j] >> 32, _beta(v, entries[j] & 0xFFFFFFFF, beta, boost_row, boost))
     return total
-
-
-@bare_kernel
-def document_pairs(doc_ptr: Int64Array, z: AnyArray, doc: Int64Array, out: Int64Array) -> int:
-    """Each (topic k, n_dk > 0) of each document as one number n_dk·K + k; returns how many there are.
-
-    ``doc`` is scratch, a zero a topic.
-    """
-    n_topics, found = doc.shape[0], 0
-    for d in range(doc_ptr.shape[0] - 1):
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            doc[z[i]] += 1
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            k = z[i]
-            if doc[k] > 0:
-                out[found] = doc[k] * n_topics + k
-                found += 1
-                doc[k] = 0
-    return found
 
 
 @kernel

@@ -270,8 +270,8 @@ class LDA(VariationalMethods):
                 checkpoint=checkpoint,
             )
         self.fit_seconds_ = time.perf_counter() - started
-        log_joints = np.array([kernel.log_joint(sampled, chain.state, chain.prior) for chain in chains])
-        log_joints /= self.n_paths
+        of_chains = [kernel.log_joint(sampled, each.state, each.prior, plan.schedule.n_jobs) for each in chains]
+        log_joints = np.array(of_chains) / self.n_paths
         self._publish(corpus, chains, log_joints, plan.seed, interrupted)
         if self.checkpoint_dir is not None and not interrupted:
             self._write(Path(self.checkpoint_dir))

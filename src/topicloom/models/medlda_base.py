@@ -170,7 +170,8 @@ class SupervisedTopics(StoredModel):
                 kernel, corpus, chains, plan, n_jobs=n_jobs, callbacks=[*watch, *callbacks], checkpoint=checkpoint
             )
         self.fit_seconds_ = time.perf_counter() - started
-        log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior) for chain in chains])
+        n_jobs = plan.schedule.n_jobs
+        log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior, n_jobs) for chain in chains])
         self._learn(corpus, targets, chains, log_joints, plan.seed, interrupted)
         if self.checkpoint_dir is not None and not interrupted:
             self._write(Path(self.checkpoint_dir))
