@@ -155,5 +155,4 @@ def count_histogram(state: AnyState) -> Int64Array:
         first = state.entries[state.list_ptr[:-1][state.list_size > 0]] >> 32  # the lists are sorted when a sweep ends
         out = np.zeros(int(first.max(initial=0)) + 1, np.int64)
         counts.list_histogram(state.list_ptr, state.list_size, state.entries, out)
-    out[0] = 0
     return out

@@ -202,10 +202,11 @@ def log_joint_lists(
 
 @kernel
 def count_histogram(counts: Int32Array, out: Int64Array) -> None:
-    """How often each value occurs in a matrix of counts."""
+    """How often each value but 0 occurs in a matrix of counts."""
     for v in range(counts.shape[0]):
         for k in range(counts.shape[1]):
-            out[counts[v, k]] += 1
+            if counts[v, k] > 0:  # few are
+                out[counts[v, k]] += 1
 
 
 @bare_kernel
