@@ -66,7 +66,7 @@ DENSE = {
     "weights of a run of one word not updated": [("            put(weight, lanes, new, joined)\n", "")],
     "sum of the weights with the token in it": [("sum_out = total_all - counted + stay", "sum_out = total_all")],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
-    "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
+    "seed words forgotten": [("seeded = any_seeded and boost_row[v] >= 0", "seeded = False")],
 }
 NARROW = {  # with two lanes, so that lanes matter with few topics
     "token not taken out of its lane": [("put(weight, lanes, old, 0.0)", "weight[old] = 0.0")],

@@ -12,16 +12,16 @@ Document counts are built when a document is entered and never stored: 4 bytes a
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.kernels._jit import bare_kernel, kernel
+from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.lanes import LANES, put, search_lanes, weigh, weigh_boosted
-from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.prefetch import next_token, prefetch
 from topicloom.kernels.rng import uniform
 
 _AHEAD = 6  # tokens from now whose rows are asked for
 _LINE = 16  # counts in a cache line
 
 
-@kernel
+@step
 def enter_document(
     z: AnyArray, start: int, stop: int, alpha: FloatArray, topic: Int64Array, beta_sum: FloatArray,
     doc: Int32Array, coef: FloatArray,
@@ -49,13 +49,17 @@ def sweep_block(
     and ``lanes``; ``work`` returns how many tokens changed and how many weights were computed.
     """
     n_topics, n_tokens = topic.shape[0], words.shape[0]
+    any_seeded = boost.shape[0] > 0
     changed, weighed = 0, 0
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
         begin, end = doc_ptr[d], doc_ptr[d + 1]
+        first = next_token(words, begin - 1, end, word_start, word_stop)
+        if first == end:
+            continue
         enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
         weighed_word, total_all = -1, 0.0
-        for i in range(begin, end):
+        for i in range(first, end):
             v = words[i]
             if v < word_start or v >= word_stop:
                 continue
@@ -65,7 +69,7 @@ def sweep_block(
                     prefetch(word_topic, later * n_topics)
                     prefetch(word_topic, later * n_topics + _LINE)
             row = word_topic[v]
-            seeded = boost_row[v] >= 0
+            seeded = any_seeded and boost_row[v] >= 0
             if v != weighed_word:
                 weighed_word = v
                 weighed += n_topics
