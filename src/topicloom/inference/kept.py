@@ -22,15 +22,8 @@ class Topics(NamedTuple):
 
 def keep(totals: Int64Array, prior: Prior) -> Topics:
     """For one thread, apart from what others write."""
-    numbers, one_more = np.zeros(prior.n_topics), np.zeros(prior.n_topics + 1)
-    table = np.zeros((prior.n_topics, kept.LINE))
-    table[:, kept.TOTAL] = totals
-    table[:, kept.BETA_SUM] = prior.beta_sum
-    table[:, kept.INVERSE] = 1.0 / (totals + prior.beta_sum)
-    less, has_any = totals - 1 + prior.beta_sum, totals > 0
-    np.divide(1.0, less, out=table[:, kept.INVERSE_OUT], where=has_any)
-    table[:, kept.PLACE] = kept.NOWHERE
-    blocks = np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
-    return Topics(
-        private(table), private(numbers), private(blocks), private(one_more), private(one_more.astype(np.uint32))
-    )
+    table = private(np.zeros((prior.n_topics, kept.LINE)))
+    kept.fill(totals, prior.beta_sum, table)
+    numbers, blocks = np.zeros(prior.n_topics), np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
+    one_more = np.zeros(prior.n_topics + 1)
+    return Topics(table, private(numbers), private(blocks), private(one_more), private(one_more.astype(np.uint32)))

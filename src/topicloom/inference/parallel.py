@@ -141,7 +141,9 @@ def private(like: A) -> A:
 
 def add_moves(totals: A, copies: list[A]) -> None:
     """Add up what tasks have moved, each in its own copy of the totals; all copies are then equal to the sums."""
-    totals[...] += np.sum([own - totals for own in copies], axis=0)
+    before = totals.copy()
+    for own in copies:
+        totals += own - before
     for own in copies:
         own[...] = totals
 

@@ -43,14 +43,17 @@ _WORDS, _OWN, _COMING = (
     1.5,
     5.0,
 )  # word by word: a token, a topic of its document, an entry when a word is come to
-_DOCS, _TOKENS = 256, 4096  # by so many is judged how many topics documents and words have
+_DOCS, _TOKENS = 128, 1024  # by so many is judged how many topics documents and words have
+_LINE = 8  # float64 numbers in a cache line
 _AT_ONCE = 1 << 17  # tokens in a part of a sum over documents or words
 
 
 def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, FloatArray]:
     """What the dense kernel writes into, apart from what other threads write."""
-    numbers = np.zeros(prior.n_topics)
-    return private(numbers), private(numbers), private(numbers.astype(np.int32)), private(np.zeros(LANES + 1))
+    n = -(-prior.n_topics // _LINE) * _LINE
+    room = private(np.zeros(3 * n + LANES + 1))
+    weight, coef, doc = (room[i * n : i * n + prior.n_topics] for i in range(3))
+    return weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :]
 
 
 def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
@@ -254,7 +257,7 @@ def shape_of(corpus: Corpus, state: State | SparseState, prior: Prior) -> Shape:
     return Shape(
         entries=float(np.sum(sizes)) / n,
         topics=topics,
-        coming=float(sizes @ some.coming) / n,
+        coming=float(np.sum(sizes * some.coming)) / n,  # not by BLAS, whose threads would take the cores
         searched=0.5 * pulled / (pulled + length),  # few draws come to that
     )
 

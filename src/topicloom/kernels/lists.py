@@ -4,10 +4,13 @@ import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
 from topicloom.kernels._jit import bare_kernel
+from topicloom.kernels.prefetch import prefetch
 
 SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 ONE = 1 << SHIFT
 TOPIC = ONE - 1
+_AHEAD = 6  # words from now whose lists are asked for
+_LINE = 8  # entries in a cache line
 
 
 @bare_kernel
@@ -50,6 +53,9 @@ def sort_lists(
     """Put lists in falling order, which depends on the counts alone and not on how they came about."""
     for v in range(word_start, word_stop):
         start = list_ptr[v]
+        later = list_ptr[min(v + _AHEAD, word_stop - 1)]
+        prefetch(entries, later)
+        prefetch(entries, later + _LINE)
         for j in range(start + 1, start + list_size[v]):
             e = entries[j]
             i = j
