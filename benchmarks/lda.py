@@ -31,7 +31,6 @@ from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.inference.kernel import kernel_names
 
-TURN = 5  # sweeps of a turn where threads are compared, so that a chain finds its own data in the caches
 PATIENCE = 3.0  # a tool that has not got there is stopped after so many times the time of the one that set the goal
 
 
@@ -161,20 +160,22 @@ def run_programs(given: argparse.Namespace, corpus: Corpus, n_topics: int, sweep
 # -- threads ---------------------------------------------------------------------------------------------------------
 
 
-def sweep_on(tool: Tool) -> None:
-    for _ in range(TURN):
-        tool.sweep()
-
-
 def race_threads(
-    corpus: Corpus, n_topics: int, names: Sequence[str], threads: Sequence[int], turns: int
+    corpus: Corpus, n_topics: int, names: Sequence[str], threads: Sequence[int], turns: int, sweeps: int
 ) -> list[list[str]]:
     """A row for each tool and number of threads, and one for a single shard; our topics must not depend on threads.
 
+    A turn is several sweeps, so that a chain finds its own data in the caches, and a core that had nothing to do is
+    given to us again: on a machine that others use, too, the first sweeps on it take up to a fifth longer.
     One more row has as many chains at once as there are threads, which share nothing: no division of one chain's work
     can gain more than these do on the machine.
     """
     rows, shards = [], max(threads)
+
+    def sweep_on(tool: Tool) -> None:
+        for _ in range(sweeps):
+            tool.sweep()
+
     for name in names:
         warm_up(name, corpus, n_topics, shards)
         ways = [(1, 1), *((shards, n) for n in threads)] if name != TOMOTOPY else [(1, n) for n in threads]
@@ -184,7 +185,7 @@ def race_threads(
             work = [lambda tool=tool: sweep_on(tool) for tool in tools]
             if apart:
                 work.append(lambda pool=pool, apart=apart: list(pool.map(sweep_on, apart)))
-            seconds = np.array(in_turn(work, turns)) / TURN
+            seconds = np.array(in_turn(work, turns)) / sweeps
         topics = [tool.topics() for tool in tools]
         same = all(np.array_equal(topics[-1], other) for other in topics[-len(threads) :])
         if not same and name != TOMOTOPY:
@@ -306,12 +307,14 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
             rows += more
             notes.append(note)
             if max(given.threads) > 1:
-                thread_rows += race_threads(corpus, n_topics, tools, sorted({1, *given.threads}), given.thread_turns)
+                turns = given.thread_turns, given.turn_sweeps
+                thread_rows += race_threads(corpus, n_topics, tools, sorted({1, *given.threads}), *turns)
             draw(results, given.out / f"{given.name}.png")
             write_points(results, given.out / f"{given.name}.csv")
         text += [table(HEAD, rows), "\n".join(f"- {note}" for note in notes)]
         if thread_rows:
-            text.append(f"On threads, {given.thread_turns} turns of {TURN} sweeps; equal shards gave equal bits:")
+            taken = f"{given.thread_turns} turns of {given.turn_sweeps} sweeps"
+            text.append(f"On threads, {taken}; equal shards gave equal bits:")
             text.append(table(THREADS_HEAD, thread_rows))
     text.append(
         f"![likelihood against seconds]({given.name}.png)\n\nThe points are in [{given.name}.csv]({given.name}.csv)."
@@ -348,7 +351,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--samplers", nargs="+", help=f"of {', '.join(kernel_names())} (default: all)")
     parser.add_argument("--sweeps", type=int, default=100)
     parser.add_argument("--every", type=int, default=5, help="sweeps between looks at the likelihood")
-    parser.add_argument("--thread-turns", type=int, default=8)
+    parser.add_argument("--thread-turns", type=int, default=5, help="of each number of threads")
+    parser.add_argument("--turn-sweeps", type=int, default=20, help="sweeps of such a turn")
     parser.add_argument("--seconds-cap", type=float, default=1e9, help="of all sweeps of one race together")
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--mallet", type=Path, help="path of MALLET's bin/mallet")
@@ -358,8 +362,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--name", default="lda", help="of the files written to --out")
     parser.add_argument("--peak-of", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if min(given.sweeps, given.every, given.thread_turns, *given.topics, *given.threads) < 1:
-        parser.error("--sweeps, --every, --thread-turns, --topics and --threads must be at least 1")
+    if min(given.sweeps, given.every, given.thread_turns, given.turn_sweeps, *given.topics, *given.threads) < 1:
+        parser.error("--sweeps, --every, --thread-turns, --turn-sweeps, --topics and --threads must be at least 1")
     unknown = set(given.samplers or ()) - set(kernel_names())
     if unknown:
         parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(kernel_names())}")
