@@ -85,7 +85,7 @@ def test_who_is_late_goes_on_until_the_seconds_are_used_up(corpus: Corpus, monke
 
 
 def test_topics_that_depend_on_threads_are_noticed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(lda.race_threads(corpus, 3, ["dense"], [1, 2], 1)) == 4
+    assert len(lda.race_threads(corpus, 3, ["dense"], [1, 2], 1, 5)) == 4
     real = lda.start
 
     def unlike(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1) -> _tools.Tool:
@@ -93,7 +93,7 @@ def test_topics_that_depend_on_threads_are_noticed(corpus: Corpus, monkeypatch: 
 
     monkeypatch.setattr(lda, "start", unlike)
     with pytest.raises(AssertionError, match="depend on the number of threads"):
-        lda.race_threads(corpus, 3, ["dense"], [1, 2], 2)
+        lda.race_threads(corpus, 3, ["dense"], [1, 2], 2, 5)
 
 
 def test_tomotopy_starts_from_the_same_tokens(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
