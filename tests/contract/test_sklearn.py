@@ -130,6 +130,20 @@ def test_threads_change_nothing(counts: np.ndarray) -> None:
     assert one.fingerprint_ == two.fingerprint_
 
 
+@pytest.mark.parametrize("n_shards", [1, 2])
+@pytest.mark.parametrize("n_chains", [1, 2])
+def test_threads_change_nothing_that_is_learned_or_kept(counts: np.ndarray, n_shards: int, n_chains: int) -> None:
+    one, two = (
+        LDA(5, max_iter=40, burn_in=15, lag=5, trace_every=5, n_shards=n_shards, n_chains=n_chains, random_state=1,
+            n_jobs=n_jobs).fit(counts)
+        for n_jobs in (1, 2)
+    )  # fmt: skip
+    assert one.traces_ == two.traces_
+    assert one.alpha_.std() > 0.0
+    for name in ("components_", "doc_topic_", "alpha_", "beta_", "log_joint_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
 def test_drop_in_for_the_scikit_learn_model(counts: np.ndarray) -> None:
     """The same code, with the class changed, runs on both and gives arrays of one meaning."""
     for cls in (LatentDirichletAllocation, LDA):

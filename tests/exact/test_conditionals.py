@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from topicloom.inference import samplers
 from topicloom.inference.kernel import Key, get_kernel, kernel_names
 from topicloom.inference.state import as_dense, rebuild_counts
 
@@ -40,6 +41,19 @@ def test_log_joint_equals_the_definition(name: str, seed: int, n_topics: int) ->
     kernel = get_kernel(name)
     ours = kernel.log_joint(case.corpus, kernel.restore(case.corpus, z, n_topics), case.prior)
     assert ours == pytest.approx(oracle.log_joint(case.corpus, z, case.prior), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_log_joint_in_parts_is_the_same_on_all_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a large corpus, whose documents and words are added up in parts."""
+    monkeypatch.setattr("topicloom.inference.samplers._AT_ONCE", 7)
+    case, z = oracle.random_case(3, 30, 12, 4)
+    assert min(map(len, samplers._parts(case.corpus))) > 3
+    kernel = get_kernel(name)
+    state = kernel.restore(case.corpus, z, 4)
+    found = [kernel.log_joint(case.corpus, state, case.prior, n_jobs) for n_jobs in (1, 2, 3, 8)]
+    assert len(set(found)) == 1
+    assert found[0] == pytest.approx(oracle.log_joint(case.corpus, z, case.prior), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", kernel_names())

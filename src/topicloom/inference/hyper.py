@@ -21,6 +21,7 @@ _ROUNDS, _CLOSE = 20, 1e-5
 
 def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> Prior:
     """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / (Σ_d[Ψ(N_d + Σα) − Ψ(Σα)] + rate), repeated until it settles."""
+    assert len(prior.alpha) == 1, "rows of several collections are learned with their mixtures"
     lengths, times = np.unique(corpus.doc_lengths[corpus.doc_lengths > 0], return_counts=True)
     if len(lengths) == 0:
         return prior
