@@ -43,8 +43,9 @@ STEP = 0.3  # at which a fair share of proposals is not accepted
 
 def step_with(kernels: list[tuple[str, str]], step: list[tuple[str, str]]) -> object:
     """The package's step with changes to its kernels and to itself, as plain Python."""
-    wrong = mutate("inference.mixtures", *step)
-    wrong.step.__globals__["kernels"] = mutate("kernels.mixtures", *kernels)
+    wrong, counting = mutate("inference.mixtures", *step), mutate("inference.tails")
+    wrong.step.__globals__["kernels"] = counting.tails.__globals__["kernels"] = mutate("kernels.mixtures", *kernels)
+    wrong.step.__globals__["tails"] = counting.tails
     return wrong.step
 
 
