@@ -157,6 +157,23 @@ def test_runs_of_one_word_count_once_and_long_ones_not_in_full() -> None:
     assert samplers._runs(corpus) is of
 
 
+@pytest.mark.parametrize("n_parts", [2, 3, 8])
+@pytest.mark.parametrize("by_word", [False, True])
+def test_sweeps_are_cut_by_loads_as_anything_else_is(n_parts: int, by_word: bool) -> None:
+    """The kernel that adds up loads as it goes has the rule of ``cut``, for few and for many documents and words."""
+    rng = np.random.default_rng(n_parts)
+    for n_docs, n_words in [(1, 1), (3, 40), (60, 5), (200, 90)]:
+        lengths = rng.integers(0, 30, n_docs)
+        lengths[0] += 1
+        corpus = oracle.tiny_corpus([np.sort(rng.integers(0, n_words, n)).tolist() for n in lengths], n_words)
+        run = 30.0 + 1.2 * rng.integers(0, 50, n_words) if by_word else 41.0
+        of = samplers._runs(corpus)
+        docs = (25.0 * of.doc_tokens + np.mean(run) * of.doc_runs).astype(np.int64)
+        words = (25.0 * of.word_tokens + run * of.word_runs).astype(np.int64)
+        found = samplers._cut_both(corpus, n_parts, samplers.Loads(25.0, run))
+        assert found == (cut(docs, n_parts), cut(words, n_parts))
+
+
 def test_every_part_of_the_words_is_finished_once() -> None:
     """With fewer documents than parts, too; and not before all of its tokens have been drawn."""
     corpus = oracle.tiny_corpus([[0, 1, 2, 3, 0, 1], [4, 2]], 5)
