@@ -100,6 +100,41 @@ def test_no_round_follows_a_failure(n_jobs: int, where: str) -> None:
     assert set(begun) == {0}
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_tasks_that_pause_go_on_where_they_were_whoever_has_them(n_jobs: int) -> None:
+    """Tasks of three threads go round; one ends before the others."""
+    steps: list[tuple[int, int, int]] = []
+    has: list[list[int]] = []
+
+    def run(task: int, r: int):
+        for step in range(3 - (task == 1)):
+            steps.append((r, task, step))
+            yield
+
+    def exchange(before: list[int]) -> list[int]:
+        has.append(before)
+        return before[1:] + before[:1]
+
+    run_rounds(run, 3, 2, n_jobs, lambda: steps.append((0, 0, -1)), exchange)
+    for r, first in ((0, 0), (1, 9)):
+        of_round = steps[first : first + 8]
+        assert sorted(of_round) == [
+            (r, 0, 0),
+            (r, 0, 1),
+            (r, 0, 2),
+            (r, 1, 0),
+            (r, 1, 1),
+            (r, 2, 0),
+            (r, 2, 1),
+            (r, 2, 2),
+        ]
+        for task in range(3):
+            own = [step for _, t, step in of_round if t == task]
+            assert own == sorted(own)
+    assert all(sorted(tasks) == list(range(n_jobs)) for tasks in has)
+    assert bool(has) == (n_jobs > 1)
+
+
 def test_moves_of_all_copies_are_added_up() -> None:
     totals = np.array([5, 7, 9])
     copies = [np.array([6, 6, 9]), np.array([4, 7, 10]), totals.copy()]
@@ -181,7 +216,7 @@ def test_every_part_of_the_words_is_finished_once() -> None:
     state = rebuild_counts(corpus, np.zeros(8, np.int64), 2)
     events: list[tuple[str, tuple[int, int]]] = []
 
-    def block(corpus, docs, words, state, prior, rng) -> np.ndarray:
+    def block(corpus, docs, words, state, prior, rng, watch) -> np.ndarray:
         events.append(("drawn", words))
         return np.zeros(2, np.int64)
 

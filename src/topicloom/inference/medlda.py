@@ -15,6 +15,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.inference import samplers
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
+from topicloom.inference.pace import Watch
 from topicloom.inference.parallel import cut, private, run_parallel
 from topicloom.inference.samplers import Loads, Range, _first_topics, _sweep_blocks
 from topicloom.inference.start import place_on_line
@@ -211,7 +212,9 @@ def draw_topics(
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
     of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
-    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+    def block(
+        corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray, _: Watch
+    ) -> Int64Array:  # fmt: skip
         work = np.zeros(2, np.int64)
         medlda.sweep_block(
             *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
@@ -240,7 +243,9 @@ def draw_topics_dense(
     """Topics by their full conditional."""
     by_task = np.ascontiguousarray(state.eta.T)
 
-    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+    def block(
+        corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray, _: Watch
+    ) -> Int64Array:  # fmt: skip
         work = np.zeros(2, np.int64)
         medlda_dense.sweep_block(
             *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], state.eta, by_task,

@@ -7,6 +7,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.pace import Watch
 from topicloom.inference.parallel import cut, run_parallel
 from topicloom.inference.samplers import Range, _dense_init, _sweep_blocks, log_joint
 from topicloom.inference.state import AnyState, State, rebuild_counts
@@ -63,7 +64,7 @@ def sweep(
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)
 
     def block(
-        corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray
+        corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, _: Watch
     ) -> Int64Array:  # fmt: skip
         work = np.zeros(2, np.int64)
         gibbs_mh.sweep_block(

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar, cast
 
@@ -50,27 +50,51 @@ def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
 
 
 def run_rounds(
-    function: Callable[[int, int], object], n_tasks: int, n_rounds: int, n_jobs: int, after: Callable[[], None]
-) -> None:
+    function: Callable[[int, int], Iterable[object] | None], n_tasks: int, n_rounds: int, n_jobs: int,
+    after: Callable[[], None], exchange: Callable[[list[int]], list[int]] | None = None,
+) -> None:  # fmt: skip
     """``function(task, round)`` of every task, then ``after()``, round by round.
 
-    A task is always on the same thread of as many, the caller's own among them: for tasks of about equal length that
-    come again with the same memory, so that what a core has in its cache stays there. Threads meet between rounds.
+    A task is on the same thread of as many, the caller's own among them: for tasks of about equal length that come
+    again with the same memory, so that what a core has in its cache stays there. Threads meet between rounds.
+
+    A function may give a task as an iterator, which does a part of it at each step. Threads then meet after each step,
+    too, and ``exchange``, given the task of each thread, says which one it has from there on.
     """
     n = min(n_jobs, n_tasks)
+
+    def begin(thread: int, r: int) -> Iterator[object]:
+        for task in range(thread * n_tasks // n, (thread + 1) * n_tasks // n):
+            yield from function(task, r) or ()
+
     if n <= 1:
         for r in range(n_rounds):
             for task in range(n_tasks):
-                function(task, r)
+                deque(function(task, r) or (), maxlen=0)  # to its end
             after()
         return
-    meeting = threading.Barrier(n, after)
+    r, has = 0, list(range(n))  # by thread
+    begun = [begin(thread, r) for thread in range(n)]
+    over: set[int] = set()
+
+    def meet() -> None:
+        nonlocal r, has
+        if len(over) == n:
+            after()
+            r += 1
+            over.clear()
+            begun[:] = [begin(own, r) for own in range(n)]
+        elif exchange:
+            has = exchange(has)
+
+    meeting = threading.Barrier(n, meet)
 
     def run(thread: int) -> None:
         try:
-            for r in range(n_rounds):
-                for task in range(thread * n_tasks // n, (thread + 1) * n_tasks // n):
-                    function(task, r)
+            while r < n_rounds:
+                own = has[thread]
+                if next(begun[own], meeting) is meeting:
+                    over.add(own)
                 meeting.wait()
         except threading.BrokenBarrierError:
             pass  # the thread that has failed says why

@@ -1,6 +1,6 @@
 """The registered samplers: how each starts, sweeps, and is cut into blocks for threads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -10,6 +10,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.inference.kept import keep
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.pace import Pace, Watch
 from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
 from topicloom.inference.start import place_on_line
 from topicloom.inference.state import (
@@ -28,10 +29,10 @@ from topicloom.kernels import counts, gibbs_dense, gibbs_sparse, kept, lists
 from topicloom.kernels.lanes import LANES
 from topicloom.kernels.rng import stream
 
-# One block of a sweep: (documents from, to, words from, to), state with its own totals, prior, stream. Returns how
-# many tokens changed and how many weights were computed.
+# One block of a sweep: (documents from, to, words from, to), state with its own totals, prior, stream, and how far the
+# tasks of a round are. Returns how many tokens changed and how many weights were computed.
 Range = tuple[int, int]
-Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
+Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray, Watch], Int64Array]
 
 
 # What a token takes, in nanoseconds where it was measured; ``benchmarks/crossover.py`` fits the lines. Only the ratios
@@ -56,10 +57,12 @@ def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, Flo
     return weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :]
 
 
-def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
-    work = np.zeros(2, np.int64)
+def _dense_block(
+    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, watch: Watch
+) -> Int64Array:  # fmt: skip
+    scratch, work = dense_scratch(prior), np.zeros(2, np.int64)
     gibbs_dense.sweep_block(
-        *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *dense_scratch(prior), rng, work
+        *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, rng, work, *watch
     )  # fmt: skip
     return work
 
@@ -122,23 +125,30 @@ def _sweep_blocks(
     owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
     one shard this is the plain sweep. A thread has the same words in every round: their counts are read at random
     and stay in its cache, while documents are read in order. Documents and words are each cut into parts of equal
-    loads; with two shards both blocks of a round then have equal ones, too. ``finish`` is called with the words of each
-    part when their last tokens have been drawn.
+    loads; with two shards both blocks of a round then have equal ones, too, and threads exchange blocks where one core
+    is the slower one. ``finish`` is called with the words of each part when their last tokens have been drawn.
     """
     docs, words = _cut_both(corpus, schedule.n_shards, loads)
     n = max(len(docs), len(words))
     docs += [(0, 0)] * (n - len(docs))
     totals = [private(state.topic) for _ in words] if n > 1 else [state.topic]
     work = np.zeros((len(words), 2), np.int64)
+    pace = Pace(len(words), schedule.n_jobs, corpus.n_tokens)
 
-    def draw(w: int, r: int) -> None:
+    def draw(w: int, r: int) -> Iterator[None]:
         s = (w - r) % n
         rng = private(stream(key.seed, SWEEP, key.chain, key.sweep, r, s))
-        work[w] += block(corpus, docs[s], words[w], state._replace(topic=totals[w]), prior, rng)
+        own, (at, stop) = state._replace(topic=totals[w]), docs[s]
+        watch = pace.begin(w, *corpus.doc_ptr[[at, stop]].tolist())
+        while at < stop:
+            work[w] += block(corpus, (at, stop), words[w], own, prior, rng, watch)
+            at = pace.reached(w, stop)
+            if at < stop:
+                yield
         if finish and r == n - 1:
             finish(words[w])
 
-    run_rounds(draw, len(words), n, schedule.n_jobs, lambda: add_moves(state.topic, totals))
+    run_rounds(draw, len(words), n, schedule.n_jobs, lambda: add_moves(state.topic, totals), pace.exchange)
     return state, Info(*work.sum(axis=0).tolist())
 
 
@@ -178,17 +188,19 @@ def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 
 def sweep_lists(
-    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray,
+    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, watch: Watch,
     kernel: Callable[..., None] = gibbs_sparse.sweep_block,
 ) -> Int64Array:  # fmt: skip
     """One block of a sweep document by document."""
     lists, topics, work = cast(SparseState, state), keep(state.topic, prior), np.zeros(2, np.int64)
-    kernel(*docs, *words, corpus.words, corpus.doc_ptr, *lists[:4], *prior.by_lists, *topics, rng, work)
+    kernel(*docs, *words, corpus.words, corpus.doc_ptr, *lists[:4], *prior.by_lists, *topics, rng, work, *watch)
     state.topic[:] = topics.kept[:, kept.TOTAL]
     return work
 
 
-def _words_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+def _words_block(
+    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, _: Watch
+) -> Int64Array:  # fmt: skip
     return sweep_words(corpus, docs, words, cast(SparseState, state), prior, rng)
 
 
