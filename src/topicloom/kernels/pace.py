@@ -14,8 +14,8 @@ from topicloom.kernels._jit import step
 DONE, MET, FROM, PER, REACHED = range(5)
 LINE = 16
 EVERY = 64  # documents between looks
-_SOME = 0.08  # of two tasks together, to be done before speeds are compared
-_WORTH = 0.015  # of a task: what a meeting must save, as it takes time itself
+_SOME = 0.3  # of two tasks together, to be done before speeds are compared
+_WORTH = 0.03  # of a task: what a meeting must save, as it takes time itself
 
 
 @step
