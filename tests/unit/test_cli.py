@@ -172,7 +172,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
         "fit", files / "texts.txt", "--out", tmp_path / "m", "--topics", 3, "--sweeps", 30, "--alpha", "0.1,0.2,0.3",
         "--beta", 0.05, "--fixed", "--estimator", "standard", "--chains", 2, "--seed", 9, "--burn-in", 20, "--lag", 5,
         "--checkpoint-every", 7, "--stop-words", stop, "--min-df", 2, "--max-df", 0.9, "--seed-words", seeds,
-        "--seed-weight", 2.0, "--sampler", "dense", "--jobs", 2, "--paths", 2,
+        "--seed-weight", 2.0, "--sampler", "dense", "--jobs", 2, "--paths", 2, "--shards", 3, "--mh-steps", 4,
     )  # fmt: skip
     assert found["status"] == "finished"
     assert (found["documents"], found["topics"], found["sweeps"], found["chains"], found["seed"]) == (60, 3, 30, 2, 9)
@@ -181,7 +181,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     assert fitted.alpha_.tolist() == [0.1, 0.2, 0.3]
     assert set(fitted.beta_) == {0.05}
     assert fitted.estimator == "standard"
-    assert fitted.n_paths == 2
+    assert (fitted.n_paths, fitted.n_shards, fitted.n_mh) == (2, 3, 4)
     assert len(fitted.chains_[0].state.z) == 2 * fitted.corpus_.n_tokens
     assert not {"boat", "the", "rate"} & set(fitted.vocabulary_)
     assert {"river", "fish"} <= set(fitted.top_words(3)[2])
@@ -223,6 +223,8 @@ def test_bad_fits_are_told_in_one_line(refused: Callable[..., str], files: Path,
     assert refused("fit", texts, *out, "-k", 0) == "--topics 0 must be a whole number of at least 1."
     assert refused("fit", texts, *out, "--burn-in", 501).startswith("--burn-in 501 leaves no sweep to keep of --sweeps")
     assert "--estimator 'best' is not known" in refused("fit", texts, *out, "--estimator", "best")
+    for option in ("--shards", "--mh-steps", "--paths"):
+        assert f"{option} 0" in refused("fit", texts, *out, option, "0")
     assert "--sampler 'x' is not known" in refused("fit", texts, *out, "--sampler", "x")
     assert "--jobs 0 must be" in refused("fit", texts, *out, "--jobs", 0)
     assert "--alpha 0.1;0.2: expected a number" in refused("fit", texts, *out, "--alpha", "0.1;0.2")

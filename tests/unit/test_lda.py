@@ -142,7 +142,14 @@ def test_memory_is_announced_and_progress_shown(corpus: Corpus, capsys) -> None:
     shown = capsys.readouterr()
     assert "memory: about" in shown.err
     assert "3/3" in shown.err
+    assert "threads" not in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize(("more", "told"), [({}, True), ({"n_shards": 2}, False), ({"n_chains": 2}, False)])
+def test_threads_that_sweeps_do_not_use_are_announced(corpus: Corpus, capsys, more: dict[str, int], told: bool) -> None:
+    LDA(3, max_iter=3, random_state=0, verbose=1, n_jobs=2, **more).fit(corpus)
+    assert ("threads: 2 for estimates, one for sweeps; with n_shards" in capsys.readouterr().err) == told
 
 
 # -- rows, texts, unknown words ----------------------------------------------------------------------------------

@@ -111,6 +111,10 @@ class Sampling:
     ] = None
     estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
     sampler: Annotated[str, Option(help="Kernel that draws the topics.")] = "auto"
+    shards: Annotated[
+        int, Option(help="Parts of a sweep for threads to share; 1 is exact, more are an approximation.")
+    ] = 1
+    mh_steps: Annotated[int, Option(help="Proposals a token, of samplers that propose and accept.")] = 2
     inference: Annotated[str, Option(help="gibbs, or without sampling: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = (
         "gibbs"
     )
@@ -139,6 +143,8 @@ class Sampling:
             "learn_priors": self.learn,
             "estimator": self.estimator,
             "sampler": self.sampler,
+            "n_shards": self.shards,
+            "n_mh": self.mh_steps,
             "inference": self.inference,
             "tol": self.tol,
             "batch_size": self.batch_size,

@@ -35,6 +35,7 @@ class Compounding:
     burn_in: Annotated[int | None, Option(help="First sweep whose draws count (default: half of the sweeps).")] = None
     lag: Annotated[int, Option(help="Sweeps between draws.")] = 5
     sampler: Annotated[str, Option(help="Kernel that draws the topics.")] = "auto"
+    shards: Annotated[int, Option(help="Parts of a sweep for threads to share; 1 is exact.")] = 1
     estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
     chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
     paths: Annotated[int, Option(help="Paths of a chain, which share their topics.")] = 1
@@ -52,7 +53,7 @@ class Compounding:
             self.topics, max_iter=self.sweeps, inference=self.inference, concentration=self.concentration,  # type: ignore[arg-type]  # checked there
             collection_prior=alpha, topic_word_prior=self.beta, burn_in=self.burn_in, lag=self.lag,
             sampler=self.sampler, estimator=self.estimator, n_chains=self.chains, n_paths=self.paths,  # type: ignore[arg-type]
-            random_state=self.seed, checkpoint_every=self.checkpoint_every, **others,
+            n_shards=self.shards, random_state=self.seed, checkpoint_every=self.checkpoint_every, **others,
         )  # fmt: skip
 
 

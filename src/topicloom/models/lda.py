@@ -183,6 +183,11 @@ class LDA(VariationalMethods):
                 n_mh=self.n_mh, averaged=averaged, n_paths=self.n_paths,
             )  # fmt: skip
             announce(str(plan_of_memory))
+            if plan.schedule.n_jobs > self.n_shards * self.n_chains == 1:
+                announce(
+                    f"threads: {plan.schedule.n_jobs} for estimates, one for sweeps; with n_shards (--shards) above 1 "
+                    "they share sweeps, too (docs/samplers.md says what that approximates)."
+                )
         sampled = repeated(corpus, self.n_paths)
         chains = [
             start_chain(kernel, sampled, prior, seed, index, self._start_mixtures(corpus))
