@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks._common import machine, resident, table
+from benchmarks._common import machine, resident, table, without_paths
 from benchmarks._tools import ALPHA, BETA, say
 from topicloom import LDA, memory
 from topicloom.corpus import Corpus
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str]) -> None:
     ]
     text = "\n\n".join(
         [
-            f"`python -m benchmarks.memory {' '.join(arguments)}`",
+            f"`python -m benchmarks.memory {without_paths(arguments)}`",
             machine(),
             f"{given.tokens:,} tokens, {WORDS:,} words, documents of {DOC_LENGTH:.0f} tokens on average, "
             f"K = {given.topics:,}, sampler {given.sampler}, {given.sweeps} sweeps, {given.estimator} estimates. The "

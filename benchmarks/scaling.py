@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, figure, machine, save_figure, table, timed
+from benchmarks._common import CLOCKS, figure, machine, save_figure, table, timed, without_paths
 from benchmarks._tools import ALPHA, BETA, Ours, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str]) -> None:
     head = ["sampler", "K", "tokens", "first sweep, ns a token", "settled, s a sweep", "settled, ns a token"]
     prior = f"α = {ALPHA}" if given.alpha_sum is None else f"Σα = {given.alpha_sum:g}"
     text = [
-        f"`python -m benchmarks.scaling {' '.join(arguments)}`",
+        f"`python -m benchmarks.scaling {without_paths(arguments)}`",
         machine(),
         f"Documents of {DOC_LENGTH:.0f} tokens on average, {given.words:,} words with Zipf's law, {prior}, "
         f"β = {BETA}, {given.threads} thread{'s' * (given.threads > 1)}; settled is the median of {given.sweeps} "

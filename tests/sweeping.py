@@ -44,7 +44,7 @@ def sweep_in_parts(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.nda
 def _sweep(sweep_block, corpus: Corpus, doc: int, state, prior: Prior, rng: np.ndarray, watch: Watch) -> None:
     everything = (doc, corpus.n_docs), (0, corpus.n_words)
     if isinstance(state, State):
-        scratch = *dense_scratch(prior), rng, np.zeros(2, np.int64), *watch
+        scratch = *dense_scratch(prior), np.empty(0, np.int64), rng, np.zeros(2, np.int64), *watch
         sweep_block(*everything[0], *everything[1], corpus.words, corpus.doc_ptr, *state, *prior, *scratch)
         return
     names = getattr(sweep_block, "py_func", sweep_block).__globals__  # a mutant may have blocks of another size

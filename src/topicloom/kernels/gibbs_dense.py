@@ -15,7 +15,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt6
 from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.lanes import LANES, put, search_lanes, weigh, weigh_boosted
 from topicloom.kernels.pace import EVERY, REACHED, calls
-from topicloom.kernels.prefetch import next_token, prefetch
+from topicloom.kernels.prefetch import own_tokens, prefetch
 from topicloom.kernels.rng import uniform
 
 _AHEAD = 6  # tokens from now whose rows are asked for
@@ -41,17 +41,18 @@ def sweep_block(
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
     boost_row: Int32Array, boost: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array,
-    lanes: FloatArray, stream: UInt64Array, work: Int64Array, pace: FloatArray, task: int,
+    lanes: FloatArray, mine: Int64Array, stream: UInt64Array, work: Int64Array, pace: FloatArray, task: int,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
     Weights are made with all tokens counted, once for a run of tokens of one word: taking a token out, and a move,
     change the weights of one and of two topics. ``weight``, ``coef`` and ``doc`` are scratch, a number a topic,
-    and ``lanes``; how many tokens changed and how many weights were computed is added to ``work``. Where there is a
+    and ``lanes``, and so is ``mine``, a number for each token of the longest document, or none where all words are in
+    the range; how many tokens changed and how many weights were computed is added to ``work``. Where there is a
     ``pace``, the thread may be called away between documents; it says at which.
     """
     n_topics, n_tokens = topic.shape[0], words.shape[0]
-    any_seeded = boost.shape[0] > 0
+    any_seeded, listed = boost.shape[0] > 0, mine.shape[0] > 0
     changed, weighed = 0, 0
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
@@ -59,20 +60,18 @@ def sweep_block(
         if d % EVERY == 0 and d > doc_start and pace.shape[0] > 0 and calls(pace, task, begin):
             pace[task, REACHED] = d
             break
-        first = next_token(words, begin - 1, end, word_start, word_stop)
-        if first == end:
+        n = own_tokens(begin, end, words, word_start, word_stop, mine) if listed else end - begin
+        if n == 0:
             continue
         enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
         weighed_word, total_all = -1, 0.0
-        for i in range(first, end):
+        for j in range(n):
+            i, ahead = (mine[j], mine[min(j + _AHEAD, n - 1)]) if listed else (begin + j, begin + j + _AHEAD)
+            if ahead < n_tokens:  # of listed ones none is another thread's, which may be writing its rows
+                later = np.int64(words[ahead])
+                prefetch(word_topic, later * n_topics)
+                prefetch(word_topic, later * n_topics + _LINE)
             v = words[i]
-            if v < word_start or v >= word_stop:
-                continue
-            if i + _AHEAD < n_tokens:
-                later = np.int64(words[i + _AHEAD])
-                if word_start <= later < word_stop:  # other words' rows are being written by other threads
-                    prefetch(word_topic, later * n_topics)
-                    prefetch(word_topic, later * n_topics + _LINE)
             row = word_topic[v]
             seeded = any_seeded and boost_row[v] >= 0
             if v != weighed_word:

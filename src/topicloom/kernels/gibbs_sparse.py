@@ -17,7 +17,7 @@ from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.kept import ALPHA, BETA_SUM, DOC, INVERSE, INVERSE_OUT, LINE, NOWHERE, PLACE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC, find, move
 from topicloom.kernels.pace import EVERY, REACHED, calls
-from topicloom.kernels.prefetch import next_token, prefetch
+from topicloom.kernels.prefetch import own_tokens, prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
@@ -81,16 +81,12 @@ def _mend(
 
 
 @step
-def ask_for(
-    v: int, word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array,
-    beta: FloatArray,
-) -> None:  # fmt: skip
-    """Start to load what a draw for word v will look at; other words' lists are being written by other threads."""
-    if word_start <= v < word_stop:
-        prefetch(list_size, v)
-        prefetch(beta, v)
-        prefetch(entries, list_ptr[v])
-        prefetch(entries, list_ptr[v] + LINE)
+def ask_for(v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray) -> None:
+    """Start to load what a draw for word v will look at; never for words whose lists another thread may write."""
+    prefetch(list_size, v)
+    prefetch(beta, v)
+    prefetch(entries, list_ptr[v])
+    prefetch(entries, list_ptr[v] + LINE)
 
 
 @bare_kernel
@@ -216,15 +212,16 @@ def sweep_block(
     entries: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     boost_row: Int32Array, boost: FloatArray,
     kept: FloatArray, coef: FloatArray, blocks: FloatArray, weight: FloatArray, met: AnyArray,
-    stream: UInt64Array, work: Int64Array, pace: FloatArray, task: int,
+    mine: Int64Array, stream: UInt64Array, work: Int64Array, pace: FloatArray, task: int,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
-    ``inference.kept`` says what the scratch is; topics' totals come and are left in ``kept``. How many tokens changed,
+    ``inference.kept`` says what the scratch is, but for ``mine``, a number for each token of the longest document, or
+    none where all words are in the range; topics' totals come and are left in ``kept``. How many tokens changed,
     and how many weights were computed, is added to ``work``. Where there is a ``pace``, the thread may be called away
     where sums are made anew, so that what it draws does not depend on that; it says at which document.
     """
-    n_tokens, many = words.shape[0], kept.shape[0] > _MANY
+    n_tokens, many, listed = words.shape[0], kept.shape[0] > _MANY, mine.shape[0] > 0
     row, total_coef = -1, 0.0
     changed, weighed = 0, 0
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
@@ -236,24 +233,26 @@ def sweep_block(
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
             keep_alpha(alpha[row], kept, coef, blocks)
-        coming = next_token(words, begin - 1, end, word_start, word_stop)
-        if coming == end:
+        n = own_tokens(begin, end, words, word_start, word_stop, mine) if listed else end - begin
+        if n == 0:
             continue
-        for i in range(coming, min(coming + _AHEAD, end)):
-            ask_for(words[i], word_start, word_stop, list_ptr, list_size, entries, beta)
+        for j in range(min(_AHEAD, n)):
+            ask_for(words[mine[j] if listed else begin + j], list_ptr, list_size, entries, beta)
         weighed_word = -1
         n_met = _enter(z[begin:end], kept, coef, blocks, met)
         total_coef = sum_of(blocks)
-        while coming < end:
-            i = coming
-            coming = next_token(words, i, end, word_start, word_stop)
+        for t in range(n):
+            if listed:
+                i, soon, later = mine[t], mine[min(t + _AHEAD, n - 1)], mine[min(t + 2 * _AHEAD, n - 1)]
+            else:
+                i, soon, later = begin + t, begin + t + _AHEAD, begin + t + 2 * _AHEAD
             v = words[i]
             if many and i + _NEXT < n_tokens:
                 prefetch(kept, int(z[i + _NEXT]) * LINE)
                 prefetch(coef, int(z[i + _NEXT]))
-            if i + 2 * _AHEAD < n_tokens:
-                prefetch(list_ptr, words[i + 2 * _AHEAD])
-                ask_for(words[i + _AHEAD], word_start, word_stop, list_ptr, list_size, entries, beta)
+            if later < n_tokens:
+                prefetch(list_ptr, words[later])
+                ask_for(words[soon], list_ptr, list_size, entries, beta)
             start, size, old = list_ptr[v], list_size[v], np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = kept[old, INVERSE_OUT]

@@ -221,7 +221,7 @@ def place_tokens(
             for i in range(doc_ptr[d], doc_ptr[d + 1]):
                 v = words[i]
                 if i + _AHEAD < n_tokens:
-                    ask_for(words[i + _AHEAD], 0, list_size.shape[0], list_ptr, list_size, entries, beta)
+                    ask_for(words[i + _AHEAD], list_ptr, list_size, entries, beta)
                     prefetch(row_of, words[i + _AHEAD])
                 if far and i + _SOON < doc_ptr[d + 1] and row_of[words[i + _SOON]] >= 0:
                     for j in range(n_met):  # the counts that a draw for a long word will look at

@@ -32,7 +32,7 @@ from topicloom.kernels._jit import bare_kernel, kernel, reducing_kernel, step
 from topicloom.kernels.draw import build_alias, draw_alias
 from topicloom.kernels.exponent import exponentials, largest
 from topicloom.kernels.gibbs_mh import find_first
-from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.prefetch import own_tokens, prefetch
 from topicloom.kernels.rng import below, uniform, uniforms
 from topicloom.kernels.sums import sum_of
 
@@ -88,16 +88,6 @@ def fill_table(
         work[k] = max(work[k], top + _FLOOR)
     exponentials(work, top, guess, spare)
     build_alias(guess, keep, other)
-
-
-@step
-def _own_tokens(begin: int, end: int, words: Int32Array, word_start: int, word_stop: int, mine: Int64Array) -> int:
-    """How many tokens of a document have a word in the range; where they are goes into ``mine``."""
-    n = 0
-    for i in range(begin, end):  # as no one can foresee which they are, all are written and most written over
-        mine[n] = i
-        n += int(words[i] >= word_start) & int(words[i] < word_stop)
-    return n
 
 
 @step
@@ -175,7 +165,7 @@ def _walk(
     changed, visited = 0, 0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        n_own = _own_tokens(begin, end, words, word_start, word_stop, mine)
+        n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n_own == 0:
             continue
         visited += n_own

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-from topicloom._types import AnyArray, Int32Array
+from topicloom._types import AnyArray, Int32Array, Int64Array
 from topicloom.kernels._jit import step
 
 _READ, _KEEP, _DATA = 0, 3, 1  # llvm.prefetch: for reading, into all caches, data
@@ -23,13 +23,17 @@ def prefetch(array: AnyArray, index: int) -> None:
 
 
 @step
-def next_token(words: Int32Array, i: int, stop: int, word_start: int, word_stop: int) -> int:
-    """The first token after i and before ``stop`` whose word is in the range; ``stop`` if there is none."""
+def own_tokens(begin: int, end: int, words: Int32Array, word_start: int, word_stop: int, mine: Int64Array) -> int:
+    """List the tokens of a document whose words are in a range; returns their number.
+
+    Without a branch: where a text keeps its order, whether the next word is in the range is anyone's guess.
+    """
     first, width = np.uint32(word_start), np.uint32(word_stop - word_start)
-    i += 1
-    while i < stop and np.uint32(np.uint32(words[i]) - first) >= width:  # one comparison: what is below 0 is far above
-        i += 1
-    return i
+    n = 0
+    for i in range(begin, end):
+        mine[n] = i
+        n += int(np.uint32(np.uint32(words[i]) - first) < width)  # one comparison: what is below 0 is far above
+    return n
 
 
 @intrinsic
