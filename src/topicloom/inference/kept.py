@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus.corpus import Corpus, once
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import private
 from topicloom.kernels import gibbs_sparse, kept
@@ -27,3 +28,13 @@ def keep(totals: Int64Array, prior: Prior) -> Topics:
     numbers, blocks = np.zeros(prior.n_topics), np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
     one_more = np.zeros(prior.n_topics + 1)
     return Topics(table, private(numbers), private(blocks), private(one_more), private(one_more.astype(np.uint32)))
+
+
+@once
+def _longest(corpus: Corpus) -> int:
+    return int(corpus.doc_lengths.max(initial=1))
+
+
+def own_room(corpus: Corpus, words: tuple[int, int]) -> Int64Array:
+    """To list a document's tokens of a range of words in; none where all words are in it."""
+    return private(np.empty(_longest(corpus) if words != (0, corpus.n_words) else 0, np.int64))

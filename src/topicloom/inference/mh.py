@@ -6,6 +6,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.inference.kept import own_room
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.pace import Watch
 from topicloom.inference.parallel import cut, run_parallel
@@ -69,7 +70,7 @@ def sweep(
         work = np.zeros(2, np.int64)
         gibbs_mh.sweep_block(
             *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch,
-            schedule.n_mh, by_word, by_doc, rng, work,
+            own_room(corpus, words), schedule.n_mh, by_word, by_doc, rng, work,
         )  # fmt: skip
         return work
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
-from topicloom.inference.kept import keep
+from topicloom.inference.kept import keep, own_room
 from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.pace import Pace, Watch
 from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
@@ -57,20 +57,10 @@ def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, Flo
     return weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :]
 
 
-@once
-def _longest(corpus: Corpus) -> int:
-    return int(corpus.doc_lengths.max(initial=1))
-
-
-def _own_room(corpus: Corpus, words: Range) -> Int64Array:
-    """To list a document's tokens of these words in; none where all are of these."""
-    return private(np.empty(_longest(corpus) if words != (0, corpus.n_words) else 0, np.int64))
-
-
 def _dense_block(
     corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, watch: Watch
 ) -> Int64Array:  # fmt: skip
-    scratch, work = (*dense_scratch(prior), _own_room(corpus, words)), np.zeros(2, np.int64)
+    scratch, work = (*dense_scratch(prior), own_room(corpus, words)), np.zeros(2, np.int64)
     gibbs_dense.sweep_block(
         *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, rng, work, *watch
     )  # fmt: skip
@@ -203,7 +193,7 @@ def sweep_lists(
 ) -> Int64Array:  # fmt: skip
     """One block of a sweep document by document."""
     lists, topics, work = cast(SparseState, state), keep(state.topic, prior), np.zeros(2, np.int64)
-    scratch = *topics, _own_room(corpus, words), rng, work, *watch
+    scratch = *topics, own_room(corpus, words), rng, work, *watch
     kernel(*docs, *words, corpus.words, corpus.doc_ptr, *lists[:4], *prior.by_lists, *scratch)
     state.topic[:] = topics.kept[:, kept.TOTAL]
     return work

@@ -7,7 +7,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.inference.kept import keep
+from topicloom.inference.kept import keep, own_room
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, private
 from topicloom.inference.state import SparseState
@@ -61,9 +61,10 @@ def sweep_words(
 ) -> Int64Array:  # fmt: skip
     """One block of a sweep: the tokens of some documents and words."""
     steps, topics, largest = steps_of(corpus, docs), keep(state.topic, prior), prior.alpha.max(axis=0)
-    own, work = new_scratch(corpus, prior.n_topics, words, steps), np.zeros(2, np.int64)
+    own, mine = new_scratch(corpus, prior.n_topics, words, steps), own_room(corpus, words)
+    work = np.zeros(2, np.int64)
     for start, stop in steps:
-        tokens = start, stop, *words, corpus.words, corpus.doc_ptr, state.z, own.first, own.tokens
+        tokens = start, stop, *words, corpus.words, corpus.doc_ptr, state.z, own.first, own.tokens, mine
         gibbs_words.list_documents(start, stop, corpus.doc_ptr, state.z, own.row, own.place, own.own, own.shift)
         gibbs_words.gather(*tokens)
         kernel(start, words[0], *state[1:4], *prior.by_lists, largest, *topics[:4], *own, rng, work)

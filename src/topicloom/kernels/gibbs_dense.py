@@ -60,7 +60,7 @@ def sweep_block(
         if d % EVERY == 0 and d > doc_start and pace.shape[0] > 0 and calls(pace, task, begin):
             pace[task, REACHED] = d
             break
-        n = own_tokens(begin, end, words, word_start, word_stop, mine) if listed else end - begin
+        n = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n == 0:
             continue
         enter_document(z, begin, end, a, topic, beta_sum, doc, coef)

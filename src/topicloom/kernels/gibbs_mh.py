@@ -30,6 +30,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.draw import draw_alias
+from topicloom.kernels.prefetch import own_token, own_tokens
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import first_from
 
@@ -51,7 +52,7 @@ def sweep_block(
     boost_row: Int32Array, boost: FloatArray,
     word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
     boost_sum: FloatArray, boost_keep: FloatArray, boost_other: Int32Array,
-    n_mh: int, by_word: bool, by_doc: bool, stream: UInt64Array, work: Int64Array,
+    mine: Int64Array, n_mh: int, by_word: bool, by_doc: bool, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Take ``n_mh`` steps of each kind for every token of the given documents whose word is in the given range.
 
@@ -78,10 +79,9 @@ def sweep_block(
             doc[z[i]] += 1
         for i in range(begin, end):
             share[z[i]] = doc[z[i]] + a[z[i]]
-        for i in range(begin, end):
+        for m in range(own_tokens(begin, end, words, word_start, word_stop, mine)):
+            i = own_token(begin, m, mine)
             v = words[i]
-            if v < word_start or v >= word_stop:
-                continue
             own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
             place[v - word_start] += 1
             row, b, seed = word_topic[v], beta[v], boost_row[v]

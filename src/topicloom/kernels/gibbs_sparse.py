@@ -17,7 +17,7 @@ from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.kept import ALPHA, BETA_SUM, DOC, INVERSE, INVERSE_OUT, LINE, NOWHERE, PLACE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC, find, move
 from topicloom.kernels.pace import EVERY, REACHED, calls
-from topicloom.kernels.prefetch import own_tokens, prefetch
+from topicloom.kernels.prefetch import own_token, own_tokens, prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
 from topicloom.kernels.sums import dot, sum_of
@@ -233,11 +233,11 @@ def sweep_block(
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
             keep_alpha(alpha[row], kept, coef, blocks)
-        n = own_tokens(begin, end, words, word_start, word_stop, mine) if listed else end - begin
+        n = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n == 0:
             continue
         for j in range(min(_AHEAD, n)):
-            ask_for(words[mine[j] if listed else begin + j], list_ptr, list_size, entries, beta)
+            ask_for(words[own_token(begin, j, mine)], list_ptr, list_size, entries, beta)
         weighed_word = -1
         n_met = _enter(z[begin:end], kept, coef, blocks, met)
         total_coef = sum_of(blocks)

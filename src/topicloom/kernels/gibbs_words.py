@@ -24,7 +24,7 @@ from topicloom.kernels._jit import bare_kernel, step
 from topicloom.kernels.gibbs_sparse import BLOCK, keep_alpha, search_blocks, search_boost, search_but
 from topicloom.kernels.kept import ALPHA, BETA_SUM, INVERSE, INVERSE_OUT, LINE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC
-from topicloom.kernels.prefetch import prefetch
+from topicloom.kernels.prefetch import own_token, own_tokens, prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.sums import dot, sum_of
 
@@ -61,38 +61,44 @@ def list_documents(
 @bare_kernel
 def gather(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
-    z: AnyArray, first: Int64Array, tokens: Int64Array,
+    z: AnyArray, first: Int64Array, tokens: Int64Array, mine: Int64Array,
 ) -> None:  # fmt: skip
     """The tokens of a range of words, word by word, each as the number of its document · 2³² + its topic.
 
-    Those of the r-th word are ``tokens`` from ``first[r]`` to ``first[r + 1]``.
+    Those of the r-th word are ``tokens`` from ``first[r]`` to ``first[r + 1]``. ``mine`` is room to list a document's
+    own tokens in, or none where all words are in the range.
     """
-    n_words, end = word_stop - word_start, doc_ptr[doc_stop]
+    n_words = word_stop - word_start
     first[:] = 0
-    for i in range(doc_ptr[doc_start], end):
-        if word_start <= words[i] < word_stop:
-            first[words[i] - word_start + 2] += 1
+    for d in range(doc_start, doc_stop):
+        begin = doc_ptr[d]
+        for j in range(own_tokens(begin, doc_ptr[d + 1], words, word_start, word_stop, mine)):
+            first[words[own_token(begin, j, mine)] - word_start + 2] += 1
     for r in range(2, n_words + 2):
         first[r] += first[r - 1]
     # first[r + 1] goes from where the r-th word's tokens start to where they end, which is where the next one's start
     for d in range(doc_start, doc_stop):
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            if i + _AHEAD < end and word_start <= words[i + _AHEAD] < word_stop:
-                prefetch(tokens, first[words[i + _AHEAD] - word_start + 1])
-            if word_start <= words[i] < word_stop:
-                r = words[i] - word_start + 1
-                tokens[first[r]] = ((d - doc_start) << SHIFT) + z[i]
-                first[r] += 1
+        begin = doc_ptr[d]
+        n = own_tokens(begin, doc_ptr[d + 1], words, word_start, word_stop, mine)
+        for j in range(n):
+            later = own_token(begin, min(j + _AHEAD, n - 1), mine)
+            prefetch(tokens, first[words[later] - word_start + 1])
+            i = own_token(begin, j, mine)
+            r = words[i] - word_start + 1
+            tokens[first[r]] = ((d - doc_start) << SHIFT) + z[i]
+            first[r] += 1
 
 
 @bare_kernel
 def scatter(
     doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
-    z: AnyArray, first: Int64Array, tokens: Int64Array,
+    z: AnyArray, first: Int64Array, tokens: Int64Array, mine: Int64Array,
 ) -> None:  # fmt: skip
     """The topics back to where the tokens stand in their documents."""
-    for i in range(doc_ptr[doc_start], doc_ptr[doc_stop]):
-        if word_start <= words[i] < word_stop:
+    for d in range(doc_start, doc_stop):
+        begin = doc_ptr[d]
+        for j in range(own_tokens(begin, doc_ptr[d + 1], words, word_start, word_stop, mine)):
+            i = own_token(begin, j, mine)
             r = words[i] - word_start
             z[i] = tokens[first[r]] & TOPIC
             first[r] += 1
