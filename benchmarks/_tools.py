@@ -3,6 +3,7 @@
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -116,6 +117,12 @@ def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> floa
 
 def read(data: Path, name: str) -> Corpus:
     return topicloom.read(data / name, format="folder")
+
+
+def shuffled(corpus: Corpus) -> Corpus:
+    """The tokens of each document in a random order: a matrix has them sorted by words, which texts have not."""
+    order = np.lexsort((np.random.default_rng(SEED).random(corpus.n_tokens), corpus.token_docs))
+    return replace(corpus, words=corpus.words[order])
 
 
 def own_peak(name: str, data: Path, corpus_name: str, n_topics: int) -> int:

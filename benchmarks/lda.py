@@ -298,6 +298,7 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
     text = [f"`python -m benchmarks.lda {given.shown}`", machine(*rivals), how(given, tools)]
     for name in given.corpus:
         corpus = _tools.read(given.data, name)
+        corpus = _tools.shuffled(corpus) if given.shuffled else corpus
         sizes = f"{corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens"
         text.append(f"## {name}\n\n{sizes}; α = {ALPHA}, β = {BETA}.")
         rows, notes, thread_rows = [], [], []
@@ -357,6 +358,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--mallet", type=Path, help="path of MALLET's bin/mallet")
     parser.add_argument("--warplda", type=Path, help="folder of WarpLDA's programs")
+    parser.add_argument("--shuffled", action="store_true", help="tokens of a document in random order, as in texts")
     parser.add_argument("--no-memory", action="store_true", help="leave memory out")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--name", default="lda", help="of the files written to --out")

@@ -11,7 +11,7 @@ import oracle
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.inference.state import rebuild_counts
 from topicloom.kernels import gibbs_dense, lanes
-from topicloom.kernels.prefetch import next_token
+from topicloom.kernels.prefetch import own_token, own_tokens
 from topicloom.kernels.rng import stream
 from topicloom.kernels.search import search
 
@@ -116,9 +116,13 @@ def test_a_sweep_in_vectors_is_the_sweep_without(n_topics: int) -> None:
 def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int) -> None:
     words = np.random.default_rng(0).integers(0, 9, 200).astype(np.int32)
     for start, stop in [(0, 200), (50, 120), (7, 8), (7, 7)]:
-        found, i = [], next_token(words, start - 1, stop, first, last)
-        while i < stop:
-            found.append(i)
-            i = next_token(words, i, stop, first, last)
-        assert i == stop
+        room = np.empty(stop - start, np.int64)
+        n = own_tokens(start, stop, words, first, last, room) if len(room) else 0
+        found = [own_token(start, j, room) for j in range(n)]
         assert found == [j for j in range(start, stop) if first <= words[j] < last]
+
+
+def test_without_room_all_tokens_are_its_own() -> None:
+    words, none = np.arange(9, dtype=np.int32), np.empty(0, np.int64)
+    assert own_tokens(2, 7, words, 0, 9, none) == 5
+    assert [own_token(2, j, none) for j in range(5)] == [2, 3, 4, 5, 6]

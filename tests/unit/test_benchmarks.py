@@ -52,12 +52,18 @@ def test_one_program_computes_every_likelihood(corpus: Corpus) -> None:
         assert found == pytest.approx(expected, rel=1e-12)
 
 
+def test_shuffled_documents_have_their_words_in_another_order(corpus: Corpus) -> None:
+    found = _tools.shuffled(corpus)
+    assert (found.to_matrix() != corpus.to_matrix()).nnz == 0
+    assert not np.array_equal(found.words, corpus.words)
+
+
 def test_a_race_without_rivals(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lda, "find_spec", lambda name: None)
     monkeypatch.setattr(lda, "peak_of", lambda *_: 7_000_000)
     lda.main(
         ["--data", str(data), "--corpus", "tiny", "--topics", "3", "5", "--threads", "1", "2", "--sweeps", "7",
-         "--every", "2", "--thread-turns", "2", "--samplers", "dense", "sparse", "--out", str(tmp_path / "out")]
+         "--every", "2", "--thread-turns", "2", "--samplers", "dense", "sparse", "--shuffled", "--out", str(tmp_path / "out")]
     )  # fmt: skip
     text = (tmp_path / "out" / "lda.md").read_text()
     assert "tomotopy is not installed, so the goal is set by our first sampler" in text
