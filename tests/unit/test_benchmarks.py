@@ -63,7 +63,8 @@ def test_a_race_without_rivals(data: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(lda, "peak_of", lambda *_: 7_000_000)
     lda.main(
         ["--data", str(data), "--corpus", "tiny", "--topics", "3", "5", "--threads", "1", "2", "--sweeps", "7",
-         "--every", "2", "--thread-turns", "2", "--samplers", "dense", "sparse", "--shuffled", "--out", str(tmp_path / "out")]
+         "--every", "2", "--thread-turns", "2", "--samplers", "dense", "sparse", "--shuffled",
+         "--out", str(tmp_path / "out")]
     )  # fmt: skip
     text = (tmp_path / "out" / "lda.md").read_text()
     assert "tomotopy is not installed, so the goal is set by our first sampler" in text
