@@ -1,4 +1,4 @@
-"""What kernels that work by lists keep of the topics and write into while a sweep lasts."""
+"""What kernels keep of the topics and write into while a sweep lasts; most of it is for those that work by lists."""
 
 from typing import NamedTuple
 
