@@ -1,8 +1,8 @@
 """How far the tasks of a round are, which threads tell each other while they work.
 
 Cores that others use, too, are not equally quick, and which one is the slower changes from one moment to the next. So
-threads that have tasks of equal loads exchange them once, when the quicker one has done so much more that by the
-exchange both are going to end together. A task is drawn in one order by one stream whoever has it: what threads tell
+threads that have tasks of equal loads exchange them when the quicker one has done so much more that by the exchange
+both are going to end together. A task is drawn in one order by one stream whoever has it: what threads tell
 each other changes when they meet, and nothing else.
 """
 
@@ -10,7 +10,8 @@ from topicloom._types import FloatArray
 from topicloom.kernels._jit import step
 
 # A row a task, in lines that no other thread writes: the share that is done, what it was when threads met last, and
-# for making it of a number of tokens from the first one on. The first number of one more row calls threads to meet.
+# for making it of a number of tokens from the first one on, and the document at which a thread was called away. The
+# first number of one more row calls threads to meet.
 DONE, MET, FROM, PER, REACHED = range(5)
 LINE = 16
 EVERY = 64  # documents between looks
