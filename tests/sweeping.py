@@ -8,7 +8,6 @@ import pytest
 
 from topicloom.corpus import Corpus
 from topicloom.inference.kernel import Prior
-from topicloom.inference.pace import ALONE, Pace, Watch
 from topicloom.inference.samplers import dense_scratch, sweep_lists
 from topicloom.inference.state import State
 from topicloom.inference.words import sweep_words
@@ -27,30 +26,13 @@ def plain_steps(names: dict[str, Any]) -> dict[str, Any]:
 
 def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray) -> None:
     """One sweep by a kernel over all documents and words."""
-    _sweep(sweep_block, corpus, 0, state, prior, rng, ALONE)
-
-
-def sweep_in_parts(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray) -> list[int]:
-    """The same, the thread being called away the first two times that it may be; returns at which documents."""
-    pace = Pace(2, 2, 1 << 40)
-    watch, stops = pace.begin(0, 0, corpus.n_tokens), [0]
-    while stops[-1] < corpus.n_docs:
-        watch.pace[-1, 0] = float(len(stops) <= 2)
-        _sweep(sweep_block, corpus, stops[-1], state, prior, rng, watch)
-        stops.append(pace.reached(0, corpus.n_docs))
-    return stops
-
-
-def _sweep(sweep_block, corpus: Corpus, doc: int, state, prior: Prior, rng: np.ndarray, watch: Watch) -> None:
-    everything = (doc, corpus.n_docs), (0, corpus.n_words)
+    everything = (0, corpus.n_docs), (0, corpus.n_words)
     if isinstance(state, State):
-        scratch = *dense_scratch(prior), np.empty(0, np.int64), rng, np.zeros(2, np.int64), *watch
+        scratch = *dense_scratch(prior), np.empty(0, np.int64), rng, np.zeros(2, np.int64)
         sweep_block(*everything[0], *everything[1], corpus.words, corpus.doc_ptr, *state, *prior, *scratch)
         return
     names = getattr(sweep_block, "py_func", sweep_block).__globals__  # a mutant may have blocks of another size
+    sweep = sweep_words if sweep_block.__name__ == "sweep_words" else sweep_lists
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs_sparse, "n_blocks", names.get("n_blocks", gibbs_sparse.n_blocks))
-        if sweep_block.__name__ == "sweep_words":
-            sweep_words(corpus, *everything, state, prior, rng, sweep_block)
-        else:
-            sweep_lists(corpus, *everything, state, prior, rng, watch, sweep_block)
+        sweep(corpus, *everything, state, prior, rng, sweep_block)

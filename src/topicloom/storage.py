@@ -26,11 +26,11 @@ from topicloom.errors import InputError, StorageError
 from topicloom.estimates import Counts
 from topicloom.inference import mixtures
 from topicloom.inference.chain import Chain, Trace
-from topicloom.inference.kernel import Kernel, Prior
+from topicloom.inference.kernel import Course, Kernel, Prior
 from topicloom.inference.state import SAVED_BESIDE_Z, new_assignments, saved_beside_z
 
 VERSION = 1
-_MIXTURES = "mixtures_"  # how arrays of collections' mixtures are named
+_MIXTURES, _COURSE = "mixtures_", "course_"  # how arrays of collections' mixtures are named, and of a chain's course
 MANIFEST, CORPUS, MODEL = "manifest.json", "corpus.safetensors", "model.safetensors"
 PathLike = str | os.PathLike[str]
 
@@ -54,6 +54,8 @@ def save_chain(folder: Path, chain: Chain) -> None:
             arrays["kept_eta"] = chain.kept.eta
     if chain.mixtures is not None:
         arrays |= {_MIXTURES + name: a for name, a in mixtures.to_arrays(chain.mixtures).items()}
+    if chain.course is not None:
+        arrays |= {_COURSE + name: a for name, a in chain.course._asdict().items()}
     info = {"index": chain.index, "sweep": chain.sweep, "kept": chain.kept.n_samples if chain.kept else 0}
     write_arrays(chain_path(folder, chain.index), arrays, info)
 
@@ -78,9 +80,13 @@ def load_chain(folder: Path, index: int, corpus: Corpus, kernel: Kernel) -> Chai
         z[:] = arrays["z"]
     others = {name: arrays[name] for name in SAVED_BESIDE_Z if name in arrays}
     state = kernel.restore(corpus, z, prior.n_topics, **others)
-    own = {name.removeprefix(_MIXTURES): a for name, a in arrays.items() if name.startswith(_MIXTURES)}
-    mixed = mixtures.from_arrays(own) if own else None
-    return Chain(info["index"], info["sweep"], state, prior, trace, kept, mixed)
+
+    def own(prefix: str) -> dict[str, AnyArray]:
+        return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+    mixed = mixtures.from_arrays(own(_MIXTURES)) if own(_MIXTURES) else None
+    course = Course(**own(_COURSE)) if own(_COURSE) else None
+    return Chain(info["index"], info["sweep"], state, prior, trace, kept, mixed, course)
 
 
 # -- whole directories ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import oracle
-from sweeping import plain_steps, sweep_in_parts, sweep_once, undecorated
+from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
 from topicloom.inference.hyper import RATE
 from topicloom.inference.kernel import Prior, make_prior
@@ -297,33 +297,6 @@ def test_wrong_priors_are_rejected() -> None:
         alpha=np.full((1, 2), prior.beta.mean()), beta=np.full(3, prior.alpha.mean()), beta_sum=np.full(2, 1.8)
     )
     assert sweep_p_value(sweep, rebuild_counts, case, swapped) < REJECT
-
-
-def parts_change_a_draw(module: str, *changes: tuple[str, str]) -> bool:
-    """Whether a sweep in parts differs from one without a stop, in an odd number of documents with several priors."""
-    rng = np.random.default_rng(8)
-    corpus = oracle.tiny_corpus([rng.integers(0, 9, 4).tolist() for _ in range(165)], 9)
-    prior = make_prior(rng.uniform(0.2, 2, (3, 5)), rng.uniform(0.1, 1, 9), 165, alpha_row=np.arange(165) % 3)
-    whole, parts = (REBUILD[module](corpus, np.arange(660) % 5, 5) for _ in range(2))
-    kernel = mutate(f"kernels.{module}", *changes).sweep_block
-    for t in range(2):
-        sweep_once(kernel, corpus, whole, prior, stream(1, t))
-        assert len(sweep_in_parts(kernel, corpus, parts, prior, stream(1, t))) == 4
-    return any(not np.array_equal(a, b) for a, b in zip(whole, parts, strict=True))
-
-
-STOPS = {"a document left out": "task, REACHED] = d + 1", "a document drawn twice": "task, REACHED] = d - 1"}
-
-
-@pytest.mark.parametrize("module", ["gibbs_dense", "gibbs_sparse"])
-def test_a_sweep_in_parts_is_the_same_sweep(module: str) -> None:
-    assert not parts_change_a_draw(module)
-
-
-@pytest.mark.parametrize("module", ["gibbs_dense", "gibbs_sparse"])
-@pytest.mark.parametrize("name", STOPS)
-def test_wrong_parts_are_rejected(module: str, name: str) -> None:
-    assert parts_change_a_draw(module, ("task, REACHED] = d", STOPS[name]))
 
 
 def soft_error(add_soft_counts) -> float:

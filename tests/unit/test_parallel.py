@@ -1,16 +1,13 @@
 """Work on threads: order, failures, and what threads write."""
 
 import threading
+import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-import oracle
-from topicloom.inference import samplers
-from topicloom.inference.kernel import Key, Schedule, make_prior
-from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
-from topicloom.inference.state import rebuild_counts
+from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds, run_steps
 
 
 def run_one_round(function, tasks, n_jobs: int) -> list:
@@ -25,7 +22,19 @@ def run_one_round(function, tasks, n_jobs: int) -> list:
     return results
 
 
-RUNS = [run_parallel, run_one_round]
+def run_one_step(function, tasks, n_jobs: int) -> list:
+    """``run_steps`` as ``run_parallel`` is called."""
+    results = [None] * len(tasks)
+
+    def run(task: int, i: int) -> None:
+        assert i == 0
+        results[task] = function(tasks[task])
+
+    run_steps(run, len(tasks), 1, 1, n_jobs)
+    return results
+
+
+RUNS = [run_parallel, run_one_round, run_one_step]
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -100,39 +109,90 @@ def test_no_round_follows_a_failure(n_jobs: int, where: str) -> None:
     assert set(begun) == {0}
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("n_tasks", [1, 2, 5])
+@pytest.mark.parametrize("lag", [1, 2, 4])
+def test_no_task_is_further_ahead_than_the_lag(n_jobs: int, n_tasks: int, lag: int) -> None:
+    done = [0] * n_tasks
+    lock, farthest = threading.Lock(), 0
+
+    def step(task: int, i: int) -> None:
+        nonlocal farthest
+        with lock:
+            assert i == done[task]
+            farthest = max(farthest, i - min(done))
+        time.sleep(0.0002 * ((7 * task + 3 * i) % 4))  # some take longer than others
+        with lock:
+            done[task] += 1
+
+    run_steps(step, n_tasks, 40, lag, n_jobs)
+    assert done == [40] * n_tasks
+    assert farthest < lag
+    assert n_jobs > 1 or n_tasks == 1 or farthest == lag - 1  # one thread stays with a task while it may
+
+
+def exchanges(has: list[list[bool]]) -> int:
+    return sum(before != after for own in has for before, after in pairwise(own))
+
+
+def run_two(n_steps: int, lag: int, is_slow) -> list[list[bool]]:
+    """Two tasks on two threads; for each whether the main thread did each step.
+
+    Slow steps last until the others have made three, or as many as they may.
+    """
+    changed = threading.Condition()
+    done, has, quick_steps = [0, 0], [[], []], 0
+
+    def step(task: int, i: int) -> None:
+        nonlocal quick_steps
+        main = threading.current_thread() is threading.main_thread()
+        with changed:
+            has[task].append(main)
+            changed.notify_all()
+            assert changed.wait_for(lambda: all(has), timeout=20)  # both have begun
+            if is_slow(task, main):
+                goal = quick_steps + 3
+                assert changed.wait_for(
+                    lambda: quick_steps >= goal or done[1 - task] in (done[task] + lag, n_steps), timeout=20
+                )
+            else:
+                quick_steps += 1
+            done[task] += 1
+            changed.notify_all()
+
+    run_steps(step, 2, n_steps, lag, 2)
+    assert done == [n_steps] * 2
+    return has
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_thread_that_is_quicker_gets_the_task_that_is_behind(slow: bool) -> None:
+    has = run_two(120, 4, lambda task, main: main == slow)
+    quick = sum(main != slow for own in has for main in own)
+    assert quick > 150  # without exchanges 120 and no more
+    assert 10 < exchanges(has) < 90
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_a_task_that_is_longer_is_not_passed_on_and_back(longer: int) -> None:
+    assert exchanges(run_two(60, 4, lambda task, main: task == longer)) <= 4
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_tasks_that_pause_go_on_where_they_were_whoever_has_them(n_jobs: int) -> None:
-    """Tasks of three threads go round; one ends before the others."""
-    steps: list[tuple[int, int, int]] = []
-    has: list[list[int]] = []
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_no_step_follows_a_failure(n_jobs: int, error: type[BaseException]) -> None:
+    """Threads that wait for the task that has failed end, too."""
+    begun: list[int] = []
 
-    def run(task: int, r: int):
-        for step in range(3 - (task == 1)):
-            steps.append((r, task, step))
-            yield
+    def step(task: int, i: int) -> None:
+        begun.append(i)
+        if (task, i) == (1, 2):
+            raise error("the third")
 
-    def exchange(before: list[int]) -> list[int]:
-        has.append(before)
-        return before[1:] + before[:1]
-
-    run_rounds(run, 3, 2, n_jobs, lambda: steps.append((0, 0, -1)), exchange)
-    for r, first in ((0, 0), (1, 9)):
-        of_round = steps[first : first + 8]
-        assert sorted(of_round) == [
-            (r, 0, 0),
-            (r, 0, 1),
-            (r, 0, 2),
-            (r, 1, 0),
-            (r, 1, 1),
-            (r, 2, 0),
-            (r, 2, 1),
-            (r, 2, 2),
-        ]
-        for task in range(3):
-            own = [step for _, t, step in of_round if t == task]
-            assert own == sorted(own)
-    assert all(sorted(tasks) == list(range(n_jobs)) for tasks in has)
-    assert bool(has) == (n_jobs > 1)
+    with pytest.raises(error, match="the third"):
+        run_steps(step, 3, 100, 2, n_jobs)
+    assert max(begun) <= 4
+    assert run_one_step(lambda task: task, range(3), n_jobs) == [0, 1, 2]
 
 
 def test_moves_of_all_copies_are_added_up() -> None:
@@ -180,50 +240,3 @@ def test_cuts_are_even_and_leave_nothing_out() -> None:
     sums = [loads[slice(*part)].sum() for part in parts]
     assert max(sums) - min(sums) < 40
     assert cut(np.zeros(0, np.int64), 3) == []
-
-
-def test_runs_of_one_word_count_once_and_long_ones_not_in_full() -> None:
-    corpus = oracle.tiny_corpus([[0, 0, 1, 0], [], [2] * 500 + [1]], 4)
-    of = samplers._runs(corpus)
-    assert of.doc_runs.tolist() == [3, 0, 2]
-    assert of.word_runs.tolist() == [2, 2, 1, 0]
-    assert of.doc_tokens.tolist() == [4, 0, samplers._LONG + 1]
-    assert of.word_tokens.tolist() == [3, 2, samplers._LONG, 0]
-    assert samplers._runs(corpus) is of
-
-
-@pytest.mark.parametrize("n_parts", [2, 3, 8])
-@pytest.mark.parametrize("by_word", [False, True])
-def test_sweeps_are_cut_by_loads_as_anything_else_is(n_parts: int, by_word: bool) -> None:
-    """The kernel that adds up loads as it goes has the rule of ``cut``, for few and for many documents and words."""
-    rng = np.random.default_rng(n_parts)
-    for n_docs, n_words in [(1, 1), (3, 40), (60, 5), (200, 90)]:
-        lengths = rng.integers(0, 30, n_docs)
-        lengths[0] += 1
-        corpus = oracle.tiny_corpus([np.sort(rng.integers(0, n_words, n)).tolist() for n in lengths], n_words)
-        run = 30.0 + 1.2 * rng.integers(0, 50, n_words) if by_word else 41.0
-        of = samplers._runs(corpus)
-        docs = (25.0 * of.doc_tokens + np.mean(run) * of.doc_runs).astype(np.int64)
-        words = (25.0 * of.word_tokens + run * of.word_runs).astype(np.int64)
-        found = samplers._cut_both(corpus, n_parts, samplers.Loads(25.0, run))
-        assert found == (cut(docs, n_parts), cut(words, n_parts))
-
-
-def test_every_part_of_the_words_is_finished_once() -> None:
-    """With fewer documents than parts, too; and not before all of its tokens have been drawn."""
-    corpus = oracle.tiny_corpus([[0, 1, 2, 3, 0, 1], [4, 2]], 5)
-    prior = make_prior(np.ones(2), np.ones(5), 2)
-    state = rebuild_counts(corpus, np.zeros(8, np.int64), 2)
-    events: list[tuple[str, tuple[int, int]]] = []
-
-    def block(corpus, docs, words, state, prior, rng, watch) -> np.ndarray:
-        events.append(("drawn", words))
-        return np.zeros(2, np.int64)
-
-    samplers._sweep_blocks(
-        block, corpus, state, prior, Key(0, 0, 1), Schedule(4), finish=lambda words: events.append(("finished", words))
-    )
-    finished = [words for what, words in events if what == "finished"]
-    assert sorted(v for words in finished for v in range(*words)) == [0, 1, 2, 3, 4]
-    for words in finished:
-        assert events.index(("finished", words)) > max(i for i, e in enumerate(events) if e == ("drawn", words))

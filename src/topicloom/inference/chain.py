@@ -6,6 +6,7 @@ stopped and goes on equals one that never stopped.
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from types import FrameType
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Counts, Estimator, topic_counts
 from topicloom.inference.hyper import learn_alpha, learn_beta
-from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
+from topicloom.inference.kernel import Course, Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mixtures import Mixing, Mixtures
 from topicloom.inference.mixtures import step as mix
 from topicloom.inference.parallel import run_parallel
@@ -46,6 +47,7 @@ class Chain:
     trace: Trace = field(default_factory=Trace)
     kept: Counts | None = None  # summed over the samples kept so far
     mixtures: Mixtures | None = None  # of collections, where the model has them
+    course: Course | None = None  # that sweeps on several shards are on
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,22 @@ class Plan:
     def traces(self, sweep: int) -> bool:
         return sweep % self.trace_every == 0
 
+    def next_stop(self, sweep: int) -> int:
+        """The first sweep after this one at which there is more to do than to sweep, or the last one."""
+        sweep += 1
+        while sweep < self.max_iter and not (
+            self.mixing is not None
+            or self.keeps(sweep)
+            or self.learns(sweep)
+            or self.traces(sweep)
+            or sweep % self.checkpoint_every == 0
+        ):
+            sweep += 1
+        return sweep
+
+
+_SECONDS = 1.0  # of sweeps, at most, between looks at whether to stop
+
 
 Callback = Callable[[Chain], object]
 """Called after each sweep; a true answer stops the chain there."""
@@ -90,11 +108,16 @@ def start_chain(
     return Chain(index, 0, kernel.init(corpus, prior, Key(seed, index, 0)), prior, mixtures=mixtures)
 
 
-def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan) -> None:
-    """One sweep, and what the plan asks for after it: keep a sample, draw mixtures of collections, learn priors."""
-    sweep = chain.sweep + 1
-    key = Key(plan.seed, chain.index, sweep)
-    state, info = kernel.sweep(corpus, chain.state, chain.prior, key, plan.schedule)
+def advance(kernel: Kernel, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps: int = 1) -> None:
+    """Sweeps, and what the plan asks for after the last: keep a sample, draw mixtures of collections, learn priors.
+
+    It must ask for nothing between them.
+    """
+    first, sweep = Key(plan.seed, chain.index, chain.sweep + 1), chain.sweep + n_sweeps
+    state, info, chain.course = kernel.run(
+        corpus, chain.state, chain.prior, first, plan.schedule, n_sweeps, chain.course
+    )  # fmt: skip
+    key = first._replace(sweep=sweep)
     prior, n_jobs = chain.prior, plan.schedule.n_jobs
     if plan.keeps(sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.
@@ -122,11 +145,15 @@ def run_chains(
     n_jobs: int = 1,
     callbacks: Sequence[Callback] = (),
     checkpoint: Callable[[Chain], None] | None = None,
+    watch: Sequence[Callback] = (),
 ) -> bool:
     """Bring every chain to ``plan.max_iter``; returns whether Ctrl-C ended the run before that.
 
-    After Ctrl-C the sweep under way is finished, so that every chain is left in a valid state and, where there is a
+    After Ctrl-C the sweeps under way are finished, so that every chain is left in a valid state and, where there is a
     ``checkpoint``, saved. A second Ctrl-C stops at once. Where chains share the threads, each has one.
+
+    Callbacks see every sweep. Those that ``watch`` are called about once a second: threads that need not meet after
+    each sweep wait less. In how many parts sweeps are made changes nothing.
     """
     if min(n_jobs, len(chains)) > 1:
         plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
@@ -145,8 +172,15 @@ def run_chains(
                 raise
 
         def run_one(chain: Chain) -> None:
+            n_sweeps = 1
             while chain.sweep < plan.max_iter and not (stop.is_set() or interrupted.is_set()):
-                advance(kernel, corpus, chain, plan)
+                n_sweeps = min(n_sweeps, plan.next_stop(chain.sweep) - chain.sweep)
+                begun = time.perf_counter()
+                advance(kernel, corpus, chain, plan, n_sweeps)
+                taken = (time.perf_counter() - begun) / n_sweeps
+                n_sweeps = 1 if callbacks else max(1, int(_SECONDS / max(taken, 1e-6)))
+                for look in watch:
+                    look(chain)
                 if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
                     checkpoint(chain)
                 if stops(chain):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray, Int32Array
+from topicloom._types import FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.state import AnyState
@@ -64,6 +64,18 @@ class Info(NamedTuple):
     work: int  # weights that were computed, the measure of a sweep's cost
 
 
+class Course(NamedTuple):
+    """How sweeps go on that follow one another: in which blocks, and what parts of the words lag behind each other.
+
+    ``inference.blocks`` says how. It is latent as the state is: a chain that has one and goes on needs it.
+    """
+
+    way: Int64Array  # [1] which one, of a sampler that has several
+    docs: Int64Array  # [shards, pieces, 2] from, to
+    words: Int64Array  # [parts, 2]
+    unseen: Int64Array  # [parts, lag, K] what totals have moved by in a part's last steps, which others have not seen
+
+
 # What a stream is for; part of its path, so that no two uses share one.
 INIT, SWEEP = 1, 2
 
@@ -71,6 +83,8 @@ INIT, SWEEP = 1, 2
 @dataclass(frozen=True)
 class Kernel:
     """A sampler. ``sweep`` consumes the state it is given (its arrays are reused) and returns the next one.
+
+    With several shards a ``sweep`` stands by itself; a chain's sweeps are those of ``run``.
 
     ``restore`` makes a state of assignments from a checkpoint or another program. ``exact`` says whether the posterior
     is invariant under ``sweep`` with one shard; the tests that apply follow from it. ``conditional`` gives one token's
@@ -85,6 +99,20 @@ class Kernel:
     conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray]
     exact: bool
     n_latent: int | None = None  # entries of z; None: one a token
+    sweeps: Callable[..., tuple[AnyState, Info, Course | None]] | None = None  # as ``run``, without threads' meeting
+
+    def run(
+        self, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
+        n_sweeps: int = 1, course: Course | None = None,
+    ) -> tuple[AnyState, Info, Course | None]:  # fmt: skip
+        """Sweeps from that of the key on. In how many calls they are made changes nothing, if each is given the course
+        that the one before has returned; the report is that of the last sweep.
+        """
+        if self.sweeps is not None:
+            return self.sweeps(corpus, state, prior, key, schedule, n_sweeps, course)
+        for sweep in range(key.sweep, key.sweep + n_sweeps):
+            state, info = self.sweep(corpus, state, prior, key._replace(sweep=sweep), schedule)
+        return state, info, None
 
 
 _KERNELS: dict[str, Kernel] = {}

@@ -13,11 +13,11 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference import samplers
+from topicloom.inference.blocks import Loads, Range, sweep_blocks
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
-from topicloom.inference.pace import Watch
 from topicloom.inference.parallel import cut, private, run_parallel
-from topicloom.inference.samplers import Loads, Range, _first_topics, _sweep_blocks
+from topicloom.inference.samplers import _first_topics
 from topicloom.inference.start import place_on_line
 from topicloom.inference.state import AnyState, MedState, as_dense, rebuild_counts
 from topicloom.kernels import augment, medlda, medlda_dense, medlda_soft, medlda_weights
@@ -212,9 +212,7 @@ def draw_topics(
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
     of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
-    def block(
-        corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray, _: Watch
-    ) -> Int64Array:  # fmt: skip
+    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         medlda.sweep_block(
             *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
@@ -222,7 +220,7 @@ def draw_topics(
         )  # fmt: skip
         return work
 
-    return _sweep_blocks(block, corpus, state, prior, key, schedule, Loads(docs=loads))
+    return sweep_blocks(block, corpus, state, prior, key, schedule, Loads(docs=loads))
 
 
 def _room_for(array: FloatArray) -> FloatArray:
@@ -243,9 +241,7 @@ def draw_topics_dense(
     """Topics by their full conditional."""
     by_task = np.ascontiguousarray(state.eta.T)
 
-    def block(
-        corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray, _: Watch
-    ) -> Int64Array:  # fmt: skip
+    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         medlda_dense.sweep_block(
             *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], state.eta, by_task,
@@ -253,7 +249,7 @@ def draw_topics_dense(
         )  # fmt: skip
         return work
 
-    return _sweep_blocks(block, corpus, state, prior, key, schedule)
+    return sweep_blocks(block, corpus, state, prior, key, schedule)
 
 
 def draw_weights(

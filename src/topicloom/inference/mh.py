@@ -6,11 +6,11 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.inference.blocks import Range, sweep_blocks
 from topicloom.inference.kept import own_room
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.pace import Watch
 from topicloom.inference.parallel import cut, run_parallel
-from topicloom.inference.samplers import Range, _dense_init, _sweep_blocks, log_joint
+from topicloom.inference.samplers import _dense_init, log_joint
 from topicloom.inference.state import AnyState, State, rebuild_counts
 from topicloom.kernels import gibbs_mh
 from topicloom.kernels.draw import build_aliases
@@ -64,9 +64,7 @@ def sweep(
     """One sweep; tests leave out one of the two proposals."""
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)
 
-    def block(
-        corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, _: Watch
-    ) -> Int64Array:  # fmt: skip
+    def block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
         work = np.zeros(2, np.int64)
         gibbs_mh.sweep_block(
             *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch,
@@ -74,7 +72,7 @@ def sweep(
         )  # fmt: skip
         return work
 
-    return _sweep_blocks(block, corpus, state, prior, key, schedule)
+    return sweep_blocks(block, corpus, state, prior, key, schedule)
 
 
 def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar, cast
 
@@ -50,51 +50,27 @@ def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
 
 
 def run_rounds(
-    function: Callable[[int, int], Iterable[object] | None], n_tasks: int, n_rounds: int, n_jobs: int,
-    after: Callable[[], None], exchange: Callable[[list[int]], list[int]] | None = None,
-) -> None:  # fmt: skip
+    function: Callable[[int, int], object], n_tasks: int, n_rounds: int, n_jobs: int, after: Callable[[], None]
+) -> None:
     """``function(task, round)`` of every task, then ``after()``, round by round.
 
-    A task is on the same thread of as many, the caller's own among them: for tasks of about equal length that come
-    again with the same memory, so that what a core has in its cache stays there. Threads meet between rounds.
-
-    A function may give a task as an iterator, which does a part of it at each step. Threads then meet after each step,
-    too, and ``exchange``, given the task of each thread, says which one it has from there on.
+    A task is always on the same thread of as many, the caller's own among them: for tasks of about equal length that
+    come again with the same memory, so that what a core has in its cache stays there. Threads meet between rounds.
     """
     n = min(n_jobs, n_tasks)
-
-    def begin(thread: int, r: int) -> Iterator[object]:
-        for task in range(thread * n_tasks // n, (thread + 1) * n_tasks // n):
-            yield from function(task, r) or ()
-
     if n <= 1:
         for r in range(n_rounds):
             for task in range(n_tasks):
-                deque(function(task, r) or (), maxlen=0)  # to its end
+                function(task, r)
             after()
         return
-    r, has = 0, list(range(n))  # by thread
-    begun = [begin(thread, r) for thread in range(n)]
-    over: set[int] = set()
-
-    def meet() -> None:
-        nonlocal r, has
-        if len(over) == n:
-            after()
-            r += 1
-            over.clear()
-            begun[:] = [begin(own, r) for own in range(n)]
-        elif exchange:
-            has = exchange(has)
-
-    meeting = threading.Barrier(n, meet)
+    meeting = threading.Barrier(n, after)
 
     def run(thread: int) -> None:
         try:
-            while r < n_rounds:
-                own = has[thread]
-                if next(begun[own], meeting) is meeting:
-                    over.add(own)
+            for r in range(n_rounds):
+                for task in range(thread * n_tasks // n, (thread + 1) * n_tasks // n):
+                    function(task, r)
                 meeting.wait()
         except threading.BrokenBarrierError:
             pass  # the thread that has failed says why
@@ -103,6 +79,75 @@ def run_rounds(
             raise
 
     _on_threads(run, n)
+
+
+def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, lag: int, n_jobs: int) -> None:
+    """``step(task, i)`` of every task, its own steps in their order, none ``lag`` steps before another task's.
+
+    Step i of a task begins when all others have done their step i − lag. A thread keeps its task, whose memory is in
+    its core's cache, while that may go on, and has else the one that is furthest behind.
+
+    Cores that others use, too, are not equally quick, and which one is the slower changes. A thread that must wait for
+    another though its task was no further than the others when it got it is the quicker one: they exchange
+    tasks. Where tasks are of unequal lengths an exchange gains nothing; a thread that got a task with its
+    lead just waits.
+    """
+    n, done = min(n_jobs, n_tasks), [0] * n_tasks
+    if n <= 1:
+        while n_tasks and min(done) < n_steps:
+            for task in range(n_tasks):
+                while done[task] < min(n_steps, min(done) + lag):
+                    step(task, done[task])
+                    done[task] += 1
+        return
+    changed = threading.Condition()
+    free = set(range(n_tasks))
+    quicker: set[int] = set()  # threads that wait to exchange
+    failed = False
+
+    def may_go_on() -> list[int]:
+        """Tasks that no thread has, from the one that is furthest behind."""
+        most = min(n_steps, min(done) + lag)
+        return sorted((task for task in free if done[task] < most), key=done.__getitem__)
+
+    def run(thread: int) -> None:
+        nonlocal failed
+        own, lead = thread * n_tasks // n, 0
+        with changed:
+            while not failed and min(done) < n_steps:
+                ready = may_go_on()
+                if not ready:
+                    if done[own] < n_steps and done[own] - min(done) - lead >= max(_WORTH, lag // 2):
+                        quicker.add(thread)
+                    changed.wait()
+                    quicker.discard(thread)
+                    continue
+                if quicker:  # and this thread has just done a step: what is furthest behind is for the other
+                    quicker.clear()
+                    task = ready[-1]
+                else:
+                    task = own if own in ready else ready[0]
+                if task != own:
+                    own, lead = task, done[task] - min(done)
+                free.remove(task)
+                changed.release()
+                try:
+                    step(task, done[task])
+                except BaseException:
+                    failed = True
+                    raise
+                finally:
+                    changed.acquire()
+                    free.add(task)
+                    if failed:
+                        changed.notify_all()
+                done[task] += 1
+                changed.notify_all()
+
+    _on_threads(run, n)
+
+
+_WORTH = 2  # steps that a thread must have gained before an exchange, which empties caches, is worth it
 
 
 def _next_of(left: deque[int]) -> int | None:

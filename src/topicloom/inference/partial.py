@@ -10,9 +10,10 @@ import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.inference.blocks import Range
 from topicloom.inference.kernel import SWEEP, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.parallel import cut, run_parallel
-from topicloom.inference.samplers import Range, _dense_conditional, _dense_init, log_joint
+from topicloom.inference.samplers import _dense_conditional, _dense_init, log_joint
 from topicloom.inference.state import AnyState, State, rebuild_counts
 from topicloom.kernels import counts, gibbs_partial
 from topicloom.kernels.rng import path_key

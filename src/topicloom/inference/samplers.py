@@ -1,17 +1,16 @@
 """The registered samplers: how each starts, sweeps, and is cut into blocks for threads."""
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
+from topicloom.inference.blocks import Block, Loads, Range, follow, set_out
 from topicloom.inference.kept import keep, own_room
-from topicloom.inference.kernel import INIT, SWEEP, Info, Kernel, Key, Prior, Schedule, register
-from topicloom.inference.pace import Pace, Watch
-from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds
+from topicloom.inference.kernel import INIT, Course, Info, Kernel, Key, Prior, Schedule, register
+from topicloom.inference.parallel import cut, private, run_parallel
 from topicloom.inference.start import place_on_line
 from topicloom.inference.state import (
     AnyState,
@@ -28,12 +27,6 @@ from topicloom.inference.words import steps_of, sweep_words
 from topicloom.kernels import counts, gibbs_dense, gibbs_sparse, kept, lists
 from topicloom.kernels.lanes import LANES
 from topicloom.kernels.rng import stream
-
-# One block of a sweep: (documents from, to, words from, to), state with its own totals, prior, stream, and how far the
-# tasks of a round are. Returns how many tokens changed and how many weights were computed.
-Range = tuple[int, int]
-Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray, Watch], Int64Array]
-
 
 # What a token takes, in nanoseconds where it was measured; ``benchmarks/crossover.py`` fits the lines. Only the ratios
 # count, and they are not the same on all machines.
@@ -57,99 +50,12 @@ def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, Flo
     return weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :]
 
 
-def _dense_block(
-    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, watch: Watch
-) -> Int64Array:  # fmt: skip
+def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
     scratch, work = (*dense_scratch(prior), own_room(corpus, words)), np.zeros(2, np.int64)
     gibbs_dense.sweep_block(
-        *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, rng, work, *watch
+        *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, rng, work
     )  # fmt: skip
     return work
-
-
-class Loads(NamedTuple):
-    """What tokens cost, in any unit, so that the blocks of a round take about equally long."""
-
-    token: float = 1.0
-    run: float | AnyArray = 0.0  # beside that, each first token of a run of one word; by word or for all
-    docs: Int64Array | None = None  # what documents cost, where that is known otherwise
-
-
-class _Runs(NamedTuple):
-    """How many runs documents and words of a corpus have, and tokens that cost what a token costs.
-
-    Where a document repeats one word hundreds of times, both are of one topic: the tokens stay in it, at no cost.
-    """
-
-    doc_runs: Int64Array
-    word_runs: Int64Array
-    doc_tokens: Int64Array
-    word_tokens: Int64Array
-
-
-_LONG = 64  # tokens of a run that cost anything
-
-
-@once
-def _runs(corpus: Corpus) -> _Runs:
-    found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
-    counts.count_runs(corpus.words, corpus.doc_ptr, _LONG, *found)
-    return found
-
-
-def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range], list[Range]]:
-    """Ranges of documents and of words whose blocks, in each round, have about equal loads."""
-    if n_shards == 1:
-        return [(0, corpus.n_docs)], [(0, corpus.n_words)]
-    of, edges = _runs(corpus), np.empty(n_shards + 1, np.int64)
-
-    def parts(tokens: Int64Array, runs: Int64Array, run: FloatArray) -> list[Range]:
-        counts.cut_by_loads(tokens, runs, loads.token, run, edges)
-        return [(start, stop) for start, stop in pairwise(edges.tolist()) if start < stop]
-
-    run = np.atleast_1d(np.asarray(loads.run, np.float64))
-    words = parts(of.word_tokens, of.word_runs, run)
-    if loads.docs is not None:
-        return cut(loads.docs, n_shards), words
-    return parts(of.doc_tokens, of.doc_runs, run.mean(keepdims=True)), words
-
-
-def _sweep_blocks(
-    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
-    loads: Loads = Loads(),  # noqa: B008 (it cannot change)
-    finish: Callable[[Range], object] | None = None,
-) -> tuple[AnyState, Info]:  # fmt: skip
-    """One sweep, as n rounds of n blocks that touch disjoint documents and disjoint words.
-
-    In round r shard s has its own documents and the words of part s + r. So all counts but the topic totals are
-    owned by one shard; each shard moves its own copy of the totals, and the copies are added up after the round. With
-    one shard this is the plain sweep. A thread has the same words in every round: their counts are read at random
-    and stay in its cache, while documents are read in order. Documents and words are each cut into parts of equal
-    loads; with two shards both blocks of a round then have equal ones, too, and threads exchange blocks where one core
-    is the slower one. ``finish`` is called with the words of each part when their last tokens have been drawn.
-    """
-    docs, words = _cut_both(corpus, schedule.n_shards, loads)
-    n = max(len(docs), len(words))
-    docs += [(0, 0)] * (n - len(docs))
-    totals = [private(state.topic) for _ in words] if n > 1 else [state.topic]
-    work = np.zeros((len(words), 2), np.int64)
-    pace = Pace(len(words), schedule.n_jobs, corpus.n_tokens)
-
-    def draw(w: int, r: int) -> Iterator[None]:
-        s = (w - r) % n
-        rng = private(stream(key.seed, SWEEP, key.chain, key.sweep, r, s))
-        own, (at, stop) = state._replace(topic=totals[w]), docs[s]
-        watch = pace.begin(w, *corpus.doc_ptr[[at, stop]].tolist())
-        while at < stop:
-            work[w] += block(corpus, (at, stop), words[w], own, prior, rng, watch)
-            at = pace.reached(w, stop)
-            if at < stop:
-                yield
-        if finish and r == n - 1:
-            finish(words[w])
-
-    run_rounds(draw, len(words), n, schedule.n_jobs, lambda: add_moves(state.topic, totals), pace.exchange)
-    return state, Info(*work.sum(axis=0).tolist())
 
 
 def _first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
@@ -169,10 +75,6 @@ def _dense_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     return rebuild_counts(corpus, _first_topics(corpus, prior, key), prior.n_topics)
 
 
-def _dense_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    return _sweep_blocks(_dense_block, corpus, state, prior, key, schedule, Loads(25.0, 20.0 + _TOPIC * prior.n_topics))
-
-
 def _dense_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
     weight = np.empty(prior.n_topics)
     doc = int(corpus.token_docs[token])
@@ -188,35 +90,24 @@ def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
 
 
 def sweep_lists(
-    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, watch: Watch,
+    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray,
     kernel: Callable[..., None] = gibbs_sparse.sweep_block,
 ) -> Int64Array:  # fmt: skip
     """One block of a sweep document by document."""
     lists, topics, work = cast(SparseState, state), keep(state.topic, prior), np.zeros(2, np.int64)
-    scratch = *topics, own_room(corpus, words), rng, work, *watch
+    scratch = *topics, own_room(corpus, words), rng, work
     kernel(*docs, *words, corpus.words, corpus.doc_ptr, *lists[:4], *prior.by_lists, *scratch)
     state.topic[:] = topics.kept[:, kept.TOTAL]
     return work
 
 
-def _words_block(
-    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray, _: Watch
-) -> Int64Array:  # fmt: skip
+def _words_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
     return sweep_words(corpus, docs, words, cast(SparseState, state), prior, rng)
 
 
 def _sort_lists(state: AnyState) -> Callable[[Range], None]:
     """Puts lists of words in an order by counts alone, so that a state rebuilt from z goes on as this one does."""
     return lambda words: lists.sort_lists(*words, *cast(SparseState, state)[1:4])
-
-
-def _sparse_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    loads = Loads(25.0, 30.0 + _ENTRY * cast(SparseState, state).list_size)
-    return _sweep_blocks(sweep_lists, corpus, state, prior, key, schedule, loads, _sort_lists(state))
-
-
-def _words_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    return _sweep_blocks(_words_block, corpus, state, prior, key, schedule, finish=_sort_lists(state))
 
 
 def _sparse_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -307,15 +198,83 @@ def _auto_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     return (_sparse_init if in_lists else _dense_init)(corpus, prior, key)
 
 
-def _auto_sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-    """Counts stay in the form that the sweep liked; both forms are functions of z, so a resumed run decides alike."""
-    counted = cast(State | SparseState, state)
-    costs = expected(corpus, counted, prior)
-    quickest = min(costs, key=costs.__getitem__)
-    if quickest == "dense":
-        return _dense_sweep(corpus, as_dense(counted), prior, key, schedule)
-    sweep = _sparse_sweep if quickest == "sparse" else _words_sweep
-    return sweep(corpus, as_lists(corpus, counted), prior, key, schedule)
+# -- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+class _Way(NamedTuple):
+    """How one of the samplers sweeps."""
+
+    form: Callable[[Corpus, State | SparseState], AnyState]  # of the counts that it likes
+    block: Block
+    loads: Callable[[AnyState, Prior], Loads]
+    in_pieces: bool  # whether its documents may come in more pieces at no cost
+    finish: Callable[[AnyState], Callable[[Range], None]] | None = None
+
+
+_WAYS = {
+    "dense": _Way(
+        lambda _, state: as_dense(state),
+        _dense_block,
+        lambda _, prior: Loads(25.0, 20.0 + _TOPIC * prior.n_topics),
+        in_pieces=True,
+    ),
+    "sparse": _Way(
+        as_lists,
+        sweep_lists,
+        lambda state, _: Loads(25.0, 30.0 + _ENTRY * cast(SparseState, state).list_size),
+        in_pieces=True,
+        finish=_sort_lists,
+    ),
+    "words": _Way(as_lists, _words_block, lambda *_: Loads(), in_pieces=False, finish=_sort_lists),
+}
+_SETTLED, _COURSE = 10, 10  # sweeps after which courses are of more than one, and end at each so many
+
+
+def _is_last(sweep: int) -> bool:
+    """Whether a course ends with a sweep: then blocks are cut anew, and auto looks again which way is the quickest."""
+    return sweep < _SETTLED or sweep % _COURSE == 0
+
+
+def _sweeps(
+    choose: Callable[[Corpus, State | SparseState, Prior], str],
+) -> Callable[..., tuple[AnyState, Info, Course | None]]:
+    """``Kernel.run`` of a sampler that has one way to sweep, or chooses one.
+
+    Counts stay in the form that a sweep liked; all forms are functions of z, so a resumed run goes on alike.
+    """
+    names = list(_WAYS)
+
+    def run(
+        corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule, n_sweeps: int = 1,
+        course: Course | None = None,
+    ) -> tuple[AnyState, Info, Course | None]:  # fmt: skip
+        sweep, stop = key.sweep, key.sweep + n_sweeps
+        while sweep < stop:
+            number = int(course.way[0]) if course else names.index(choose(corpus, cast(State, state), prior))
+            way = _WAYS[names[number]]
+            state = way.form(corpus, cast(State, state))
+            if course is None:
+                loads = way.loads(state, prior)
+                course = set_out(corpus, prior.n_topics, schedule.n_shards, loads, way.in_pieces, number)
+            meets = course.unseen.shape[1] == 1  # all parts have seen all when a sweep ends
+            until = sweep + 1
+            while until < stop and not (meets or _is_last(until - 1)):
+                until += 1
+            finish = way.finish(state) if way.finish else None
+            course, info = follow(
+                course, way.block, corpus, state, prior, key._replace(sweep=sweep), schedule, until - sweep, finish
+            )
+            if meets or _is_last(until - 1):
+                course = None
+            sweep = until
+        return state, info, course
+
+    return run
+
+
+def _quickest(corpus: Corpus, state: State | SparseState, prior: Prior) -> str:
+    costs = expected(corpus, state, prior)
+    return min(costs, key=costs.__getitem__)
 
 
 def _auto_conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -357,7 +316,20 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) ->
     return documents + log_joint_words(corpus, cast(State | SparseState, state), prior, n_jobs)
 
 
-register(Kernel("dense", _dense_init, rebuild_counts, _dense_sweep, log_joint, _dense_conditional, exact=True))
-register(Kernel("sparse", _sparse_init, rebuild_lists, _sparse_sweep, log_joint, _sparse_conditional, exact=True))
-register(Kernel("words", _sparse_init, rebuild_lists, _words_sweep, log_joint, _sparse_conditional, exact=True))
-register(Kernel("auto", _auto_init, rebuild_lists, _auto_sweep, log_joint, _auto_conditional, exact=True))
+def _register(
+    name: str, init: Callable[[Corpus, Prior, Key], AnyState], restore: Callable[..., AnyState],
+    conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray],
+    choose: Callable[[Corpus, State | SparseState, Prior], str],
+) -> None:  # fmt: skip
+    run = _sweeps(choose)
+
+    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+        return run(corpus, state, prior, key, schedule)[:2]
+
+    register(Kernel(name, init, restore, sweep, log_joint, conditional, exact=True, sweeps=run))
+
+
+_register("dense", _dense_init, rebuild_counts, _dense_conditional, lambda *_: "dense")
+_register("sparse", _sparse_init, rebuild_lists, _sparse_conditional, lambda *_: "sparse")
+_register("words", _sparse_init, rebuild_lists, _sparse_conditional, lambda *_: "words")
+_register("auto", _auto_init, rebuild_lists, _auto_conditional, _quickest)

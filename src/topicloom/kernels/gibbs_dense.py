@@ -14,7 +14,6 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.lanes import LANES, put, search_lanes, weigh, weigh_boosted
-from topicloom.kernels.pace import EVERY, REACHED, calls
 from topicloom.kernels.prefetch import own_tokens, prefetch
 from topicloom.kernels.rng import uniform
 
@@ -41,15 +40,14 @@ def sweep_block(
     words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
     alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
     boost_row: Int32Array, boost: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array,
-    lanes: FloatArray, mine: Int64Array, stream: UInt64Array, work: Int64Array, pace: FloatArray, task: int,
+    lanes: FloatArray, mine: Int64Array, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
     Weights are made with all tokens counted, once for a run of tokens of one word: taking a token out, and a move,
     change the weights of one and of two topics. ``weight``, ``coef`` and ``doc`` are scratch, a number a topic,
     and ``lanes``, and so is ``mine``, a number for each token of the longest document, or none where all words are in
-    the range; how many tokens changed and how many weights were computed is added to ``work``. Where there is a
-    ``pace``, the thread may be called away between documents; it says at which.
+    the range; ``work`` returns how many tokens changed and how many weights were computed.
     """
     n_topics, n_tokens = topic.shape[0], words.shape[0]
     any_seeded, listed = boost.shape[0] > 0, mine.shape[0] > 0
@@ -57,9 +55,6 @@ def sweep_block(
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        if d % EVERY == 0 and d > doc_start and pace.shape[0] > 0 and calls(pace, task, begin):
-            pace[task, REACHED] = d
-            break
         n = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n == 0:
             continue
@@ -110,8 +105,8 @@ def sweep_block(
             put(weight, lanes, new, joined)
             z[i] = new
             changed += 1
-    work[0] += changed
-    work[1] += weighed
+    work[0] = changed
+    work[1] = weighed
 
 
 @kernel

@@ -16,7 +16,6 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt6
 from topicloom.kernels._jit import bare_kernel, kernel, step
 from topicloom.kernels.kept import ALPHA, BETA_SUM, DOC, INVERSE, INVERSE_OUT, LINE, NOWHERE, PLACE, TOTAL
 from topicloom.kernels.lists import SHIFT, TOPIC, find, move
-from topicloom.kernels.pace import EVERY, REACHED, calls
 from topicloom.kernels.prefetch import own_token, own_tokens, prefetch
 from topicloom.kernels.rng import uniform
 from topicloom.kernels.search import search
@@ -26,7 +25,7 @@ BLOCK = 8  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
 _NEXT = 160  # tokens from now, about a document, whose topics are asked for, where topics are many
 _MANY = 1 << 11  # topics beyond which they are asked for: near caches are full
-_REFRESH = EVERY  # documents after which the kept sum is made anew, so that rounding does not pile up
+_REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
 
 
 def n_blocks(n_topics: int) -> int:
@@ -212,14 +211,13 @@ def sweep_block(
     entries: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
     boost_row: Int32Array, boost: FloatArray,
     kept: FloatArray, coef: FloatArray, blocks: FloatArray, weight: FloatArray, met: AnyArray,
-    mine: Int64Array, stream: UInt64Array, work: Int64Array, pace: FloatArray, task: int,
+    mine: Int64Array, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents whose word is in the given range.
 
     ``inference.kept`` says what the scratch is, but for ``mine``, a number for each token of the longest document, or
-    none where all words are in the range; topics' totals come and are left in ``kept``. How many tokens changed,
-    and how many weights were computed, is added to ``work``. Where there is a ``pace``, the thread may be called away
-    where sums are made anew, so that what it draws does not depend on that; it says at which document.
+    none where all words are in the range; topics' totals come and are left in ``kept``. ``work`` returns how
+    many tokens changed and how many weights were computed.
     """
     n_tokens, many, listed = words.shape[0], kept.shape[0] > _MANY, mine.shape[0] > 0
     row, total_coef = -1, 0.0
@@ -227,9 +225,6 @@ def sweep_block(
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        if d % _REFRESH == 0 and d > doc_start and pace.shape[0] > 0 and calls(pace, task, begin):
-            pace[task, REACHED] = d
-            break
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
             keep_alpha(alpha[row], kept, coef, blocks)
@@ -303,8 +298,8 @@ def sweep_block(
             else:
                 weighed_word = -1
         leave(kept, coef, blocks, met, n_met)
-    work[0] += changed
-    work[1] += weighed
+    work[0] = changed
+    work[1] = weighed
 
 
 @kernel

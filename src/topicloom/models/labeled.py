@@ -191,7 +191,7 @@ class LabeledLDA(LabelClassifier):
         started = time.perf_counter()
         with progress(self.verbose > 0, corpus, chains, plan) as watch:
             interrupted = run_chains(
-                kernel, corpus, chains, plan, n_jobs=resolve_jobs(self.n_jobs), callbacks=[*watch, *callbacks],
+                kernel, corpus, chains, plan, n_jobs=resolve_jobs(self.n_jobs), callbacks=callbacks, watch=watch,
                 checkpoint=checkpoint,
             )  # fmt: skip
         log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior) for chain in chains])

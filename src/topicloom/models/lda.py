@@ -271,7 +271,8 @@ class LDA(VariationalMethods):
                 chains,
                 plan,
                 n_jobs=n_jobs,
-                callbacks=[*watch, *callbacks],
+                callbacks=callbacks,
+                watch=watch,
                 checkpoint=checkpoint,
             )
         self.fit_seconds_ = time.perf_counter() - started

@@ -167,7 +167,7 @@ class SupervisedTopics(StoredModel):
         started = time.perf_counter()
         with progress(self.verbose > 0, corpus, chains, plan) as watch:
             interrupted = run_chains(
-                kernel, corpus, chains, plan, n_jobs=n_jobs, callbacks=[*watch, *callbacks], checkpoint=checkpoint
+                kernel, corpus, chains, plan, n_jobs=n_jobs, callbacks=callbacks, watch=watch, checkpoint=checkpoint
             )
         self.fit_seconds_ = time.perf_counter() - started
         n_jobs = plan.schedule.n_jobs
