@@ -3,6 +3,7 @@
 import inspect
 import threading
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,6 +96,10 @@ class Recorder:
         """Each part has seen its own moves, and those of the others up to ``lag`` steps ago; the state has all."""
         moved = sum(moves for own in self.drawn.values() for _, _, moves in own)
         np.testing.assert_array_equal(state.topic, self.start + moved)
+        for one, other in combinations(self.drawn.values(), 2):
+            for i, (docs, _, _) in enumerate(one):
+                for others, _, _ in other[max(i - lag + 1, 0) : i + lag]:  # which may be drawn at the same time
+                    assert max(docs[0], others[0]) >= min(docs[1], others[1]), "two in the same documents"
         for words, own in self.drawn.items():
             for step, (_, seen, _) in enumerate(own):
                 expected = self.start.copy()

@@ -102,47 +102,58 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, la
         return
     changed = threading.Condition()
     free = set(range(n_tasks))
-    quicker: set[int] = set()  # threads that wait to exchange
+    quicker: list[int] = []  # threads that wait to exchange
+    given: dict[int, int] = {}  # what they get, by thread
     failed = False
 
-    def may_go_on() -> list[int]:
-        """Tasks that no thread has, from the one that is furthest behind."""
+    def next_task(thread: int, own: int) -> int | None:
+        if thread in given:
+            return given.pop(thread)
         most = min(n_steps, min(done) + lag)
-        return sorted((task for task in free if done[task] < most), key=done.__getitem__)
+        ready = sorted((task for task in free if done[task] < most), key=done.__getitem__)
+        if not ready:
+            return None
+        task = own if own in ready else ready[0]
+        if quicker and len(ready) > 1:  # this thread has just done a step of what is furthest behind
+            given[quicker.pop()], task = ready[0], ready[-1]
+            free.remove(ready[0])
+        free.remove(task)
+        return task
+
+    def wait_for_task(thread: int, own: int, lead: int) -> int | None:
+        """What to do next; nothing if all is done."""
+        while not failed and min(done) < n_steps:
+            task = next_task(thread, own)
+            if task is not None:
+                return task
+            if done[own] < n_steps and done[own] - min(done) - lead >= max(_WORTH, lag // 2):
+                quicker.append(thread)
+            changed.wait()
+            if thread in quicker:
+                quicker.remove(thread)
+        return None
 
     def run(thread: int) -> None:
         nonlocal failed
         own, lead = thread * n_tasks // n, 0
-        with changed:
-            while not failed and min(done) < n_steps:
-                ready = may_go_on()
-                if not ready:
-                    if done[own] < n_steps and done[own] - min(done) - lead >= max(_WORTH, lag // 2):
-                        quicker.add(thread)
-                    changed.wait()
-                    quicker.discard(thread)
-                    continue
-                if quicker:  # and this thread has just done a step: what is furthest behind is for the other
-                    quicker.clear()
-                    task = ready[-1]
-                else:
-                    task = own if own in ready else ready[0]
-                if task != own:
-                    own, lead = task, done[task] - min(done)
-                free.remove(task)
-                changed.release()
-                try:
-                    step(task, done[task])
-                except BaseException:
-                    failed = True
-                    raise
-                finally:
-                    changed.acquire()
+        try:
+            while True:
+                with changed:
+                    task = wait_for_task(thread, own, lead)
+                    if task is None:
+                        return
+                    if task != own:
+                        own, lead = task, done[task] - min(done)
+                step(task, done[task])
+                with changed:
+                    done[task] += 1
                     free.add(task)
-                    if failed:
-                        changed.notify_all()
-                done[task] += 1
+                    changed.notify_all()
+        except BaseException:
+            failed = True
+            with changed:
                 changed.notify_all()
+            raise
 
     _on_threads(run, n)
 
