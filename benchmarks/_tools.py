@@ -13,7 +13,7 @@ import topicloom
 from benchmarks._common import forget_peak, resident, rival, timed
 from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
+from topicloom.inference.kernel import Course, Key, Prior, Schedule, get_kernel, make_prior
 from topicloom.inference.samplers import log_joint
 from topicloom.inference.state import as_dense, as_lists, list_sizes, rebuild_counts
 
@@ -24,7 +24,8 @@ TOMOTOPY = "tomotopy"
 class Tool(Protocol):
     """A chain of some program. Making one draws the first topics."""
 
-    def sweep(self) -> object: ...
+    def sweep(self, n_sweeps: int = 1) -> object:
+        """One sweep, or several at a time, as a user would have them."""
 
     def topics(self) -> AnyArray:
         """The topic of each token, in the order of the corpus."""
@@ -39,11 +40,14 @@ class Ours:
         self._kernel, self._corpus, self._prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep = schedule or Schedule(), 0
         self._state = self._kernel.init(corpus, self._prior, Key(SEED, 0, 0))
+        self._course: Course | None = None
 
-    def sweep(self) -> None:
-        self._sweep += 1
-        key = Key(SEED, 0, self._sweep)
-        self._state, _ = self._kernel.sweep(self._corpus, self._state, self._prior, key, self._schedule)
+    def sweep(self, n_sweeps: int = 1) -> None:
+        key = Key(SEED, 0, self._sweep + 1)
+        self._sweep += n_sweeps
+        self._state, _, self._course = self._kernel.run(
+            self._corpus, self._state, self._prior, key, self._schedule, n_sweeps, self._course
+        )
 
     def topics(self) -> AnyArray:
         return self._state.z
@@ -66,8 +70,8 @@ class Tomotopy:
             warnings.simplefilter("ignore", RuntimeWarning)  # that more workers than one give other results each time
             self._model.train(sweeps, workers=self._workers)
 
-    def sweep(self) -> None:
-        self._train(1)
+    def sweep(self, n_sweeps: int = 1) -> None:
+        self._train(n_sweeps)
 
     def topics(self) -> AnyArray:
         return np.concatenate([np.asarray(doc.topics) for doc in self._model.docs])

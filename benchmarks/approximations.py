@@ -5,7 +5,8 @@
     python -m benchmarks.approximations --synthetic              the same on a corpus with known topics
 
 DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``. A corpus of ten tokens has so few
-states that all can be listed; how often a chain is in each of them is compared with the posterior. On corpora of real
+states that all can be listed; how often a chain is in each of them is compared with the posterior. Shards of so small a
+corpus meet after each round; those of large ones lag behind each other, which is measured here, too. On corpora of real
 size chains of every kind start from the same prior and go through the same number of sweeps. Everything is on one
 thread: threads change no result.
 """
@@ -14,6 +15,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +28,7 @@ from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
 from topicloom.errors import InputError
 from topicloom.evaluation import coherence
+from topicloom.inference import blocks
 from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
 from topicloom.inference.state import AnyState, as_dense
 
@@ -38,11 +41,22 @@ class Way(NamedTuple):
 
     sampler: str
     schedule: Schedule = Schedule()
+    lags: bool = False  # shards lag behind each other however small the corpus is
 
     def __str__(self) -> str:
         if self.sampler in ("warp", "mh"):
             return f"{self.sampler}, n_mh = {self.schedule.n_mh}"
-        return f"{self.sampler}, {self.schedule.n_shards} shard{'s' if self.schedule.n_shards > 1 else ', exact'}"
+        shards = f"{self.schedule.n_shards} shards" if self.schedule.n_shards > 1 else "1 shard, exact"
+        return f"{self.sampler}, {shards}{', which lag' if self.lags else ''}"
+
+    @contextmanager
+    def set_up(self) -> Iterator[None]:
+        """Where documents come in pieces from so few tokens on."""
+        before = blocks.LEAST, blocks.PER_TOPIC
+        if self.lags:
+            blocks.LEAST = blocks.PER_TOPIC = 0
+        yield
+        blocks.LEAST, blocks.PER_TOPIC = before
 
 
 def say(text: str) -> None:
@@ -52,9 +66,9 @@ def say(text: str) -> None:
 def states(corpus: Corpus, prior: Prior, way: Way, seed: int, n: int) -> Iterator[AnyState]:
     """The states after each of ``n`` sweeps."""
     kernel = get_kernel(way.sampler)
-    state = kernel.init(corpus, prior, Key(seed, 0, 0))
+    state, course = kernel.init(corpus, prior, Key(seed, 0, 0)), None
     for sweep in range(1, n + 1):
-        state, _ = kernel.sweep(corpus, state, prior, Key(seed, 0, sweep), way.schedule)
+        state, _, course = kernel.run(corpus, state, prior, Key(seed, 0, sweep), way.schedule, 1, course)
         yield state
 
 
@@ -76,6 +90,7 @@ TINY_WAYS = [
     Way("dense"),
     Way("sparse"),
     *(Way(sampler, Schedule(n_shards)) for sampler in ("dense", "sparse") for n_shards in (2, 4, 8)),
+    *(Way("dense", Schedule(n_shards), lags=True) for n_shards in (2, 4)),
     *(Way("warp", Schedule(n_mh=n_mh)) for n_mh in (1, 2, 4)),
 ]
 
@@ -103,11 +118,12 @@ def tiny_row(name: str, way: Way, sweeps: int, chains: int = 10) -> list[str]:
     seen = np.zeros(len(p))
     starts = np.random.default_rng(1).choice(len(p), size=chains, p=p)
     for chain, start in enumerate(starts):
-        state = kernel.restore(corpus, every[start], prior.n_topics)
-        for sweep in range(WARM_UP + sweeps // chains):
-            state, _ = kernel.sweep(corpus, state, prior, Key(2, chain, sweep), way.schedule)
-            if sweep >= WARM_UP:
-                seen[int(place @ state.z)] += 1
+        state, course = kernel.restore(corpus, every[start], prior.n_topics), None
+        with way.set_up():
+            for sweep in range(WARM_UP + sweeps // chains):
+                state, _, course = kernel.run(corpus, state, prior, Key(2, chain, sweep), way.schedule, 1, course)
+                if sweep >= WARM_UP:
+                    seen[int(place @ state.z)] += 1
     q = seen / seen.sum()
     pairs = np.abs(together(every, q) - together(every, p)).max()
     say(f"{name}: {way}")

@@ -173,8 +173,7 @@ def race_threads(
     rows, shards = [], max(threads)
 
     def sweep_on(tool: Tool) -> None:
-        for _ in range(sweeps):
-            tool.sweep()
+        tool.sweep(sweeps)
 
     for name in names:
         warm_up(name, corpus, n_topics, shards)

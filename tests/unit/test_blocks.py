@@ -55,8 +55,8 @@ def test_sweeps_are_cut_by_loads_as_anything_else_is(n_parts: int, by_word: bool
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every corpus is large enough."""
-    monkeypatch.setattr(blocks, "_LEAST", 0)
-    monkeypatch.setattr(blocks, "_PER_TOPIC", 0)
+    monkeypatch.setattr(blocks, "LEAST", 0)
+    monkeypatch.setattr(blocks, "PER_TOPIC", 0)
 
 
 N_TOPICS = 5
@@ -149,7 +149,7 @@ def wrong(*change: str) -> SimpleNamespace:
     assert old in source
     names = dict(vars(blocks))
     exec(compile(source.replace(old, new), "<mutant of blocks>", "exec"), names)
-    names["_LEAST"] = names["_PER_TOPIC"] = 0
+    names["LEAST"] = names["PER_TOPIC"] = 0
     return SimpleNamespace(**names)
 
 

@@ -31,8 +31,8 @@ Range = tuple[int, int]
 Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
 
 _PIECES = 8  # of a shard's documents, where a corpus is large enough
-_LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
-_PER_TOPIC = 16  # or so many a topic, as each step looks at all totals
+LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
+PER_TOPIC = 16  # or so many a topic, as each step looks at all totals
 _LONG = 64  # tokens of a run that cost anything
 
 
@@ -93,7 +93,7 @@ def set_out(
     """
     docs, words = _cut_both(corpus, n_shards, loads)
     n = max(len(docs), len(words))
-    enough = corpus.n_tokens >= n * n * _PIECES * max(_LEAST, _PER_TOPIC * n_topics)
+    enough = corpus.n_tokens >= n * n * _PIECES * max(LEAST, PER_TOPIC * n_topics)
     n_pieces = _PIECES if in_pieces and len(words) > 1 and enough else 1
     pieces = np.zeros((n, n_pieces, 2), np.int64)
     for s, (start, stop) in enumerate(docs):
