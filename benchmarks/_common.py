@@ -51,6 +51,18 @@ def in_turn(work: Sequence[Callable[[], object]], rounds: int, clock: str = "wal
     return seconds
 
 
+def stolen() -> float | None:
+    """Seconds of processor time, since the start, that this machine wanted and its host gave to others; if it is told.
+
+    Where it grows between two looks the cores were not ours alone, and threads that work at once were slowed most.
+    """
+    try:
+        fields = Path("/proc/stat").read_text().splitlines()[0].split()
+    except OSError:
+        return None
+    return int(fields[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def resident(field: str = "VmRSS") -> int:
     """Bytes of memory of this process: VmRSS now, VmHWM at most, RssAnon without pages of files."""
     for line in Path("/proc/self/status").read_text().splitlines():

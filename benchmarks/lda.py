@@ -14,6 +14,7 @@ import csv
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import _programs, _tools
-from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, table, timed, without_paths
+from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, stolen, table, timed, without_paths
 from benchmarks._tools import ALPHA, BETA, TOMOTOPY, Tool, likelihood, say, start, warm_up
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
@@ -300,7 +301,7 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
         corpus = _tools.shuffled(corpus) if given.shuffled else corpus
         sizes = f"{corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens"
         text.append(f"## {name}\n\n{sizes}; α = {ALPHA}, β = {BETA}.")
-        rows, notes, thread_rows = [], [], []
+        rows, notes, thread_rows, shares = [], [], [], []
         for n_topics in given.topics:
             curves, more, note = one_race(given, name, corpus, n_topics, tools)
             results[name, n_topics] = curves
@@ -308,7 +309,11 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
             notes.append(note)
             if max(given.threads) > 1:
                 turns = given.thread_turns, given.turn_sweeps
+                before, begun = stolen(), time.perf_counter()
                 thread_rows += race_threads(corpus, n_topics, tools, sorted({1, *given.threads}), *turns)
+                if before is not None:
+                    lost = (stolen() or 0.0) - before
+                    shares.append(f"{100 * lost / (time.perf_counter() - begun):.1f}% (K = {n_topics})")
             draw(results, given.out / f"{given.name}.png")
             write_points(results, given.out / f"{given.name}.csv")
         text += [table(HEAD, rows), "\n".join(f"- {note}" for note in notes)]
@@ -316,6 +321,8 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
             taken = f"{given.thread_turns} turns of {given.turn_sweeps} sweeps"
             text.append(f"On threads, {taken}; equal shards gave equal bits:")
             text.append(table(THREADS_HEAD, thread_rows))
+            if shares:
+                text.append(f"Of one core's time the host took {', '.join(shares)} for others meanwhile.")
     text.append(
         f"![likelihood against seconds]({given.name}.png)\n\nThe points are in [{given.name}.csv]({given.name}.csv)."
     )
