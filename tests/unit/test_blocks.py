@@ -77,7 +77,10 @@ class Recorder:
         self.drawn: dict[tuple[int, int], list[tuple[tuple[int, int], np.ndarray, np.ndarray]]] = {}
         self.finished: list[tuple[int, int]] = []
 
-    def block(self, corpus, docs, words, state, prior, rng) -> np.ndarray:
+    def make_draw(self, corpus, words, prior):
+        return lambda docs, state, rng: self.draw(docs, words, state, rng)
+
+    def draw(self, docs, words, state, rng) -> np.ndarray:
         with self.lock:
             for other_docs, other_words in self.active:
                 assert max(docs[0], other_docs[0]) >= min(docs[1], other_docs[1]), "two in the same documents"
@@ -116,7 +119,7 @@ def record(module: SimpleNamespace, n_shards: int, n_jobs: int, calls: list[int]
     recorder, sweep = Recorder(state.topic.copy()), 1
     for n in calls:
         course, info = module.follow(
-            course, recorder.block, corpus, state, prior, Key(0, 0, sweep), Schedule(n_shards, n_jobs), n,
+            course, recorder.make_draw, corpus, state, prior, Key(0, 0, sweep), Schedule(n_shards, n_jobs), n,
             recorder.finished.append,
         )  # fmt: skip
         assert info.changed == n_shards * n_shards * 8  # blocks of the last sweep
@@ -192,13 +195,12 @@ def test_every_part_of_the_words_is_finished_once() -> None:
     state = rebuild_counts(corpus, np.zeros(8, np.int64), 2)
     events: list[tuple[str, tuple[int, int]]] = []
 
-    def block(corpus, docs, words, state, prior, rng) -> np.ndarray:
-        events.append(("drawn", words))
-        return np.zeros(2, np.int64)
+    def make_draw(corpus, words, prior):
+        return lambda docs, state, rng: events.append(("drawn", words)) or np.zeros(2, np.int64)
 
     course = blocks.set_out(corpus, 2, 4, blocks.Loads())
     blocks.follow(
-        course, block, corpus, state, prior, Key(0, 0, 1), Schedule(4),
+        course, make_draw, corpus, state, prior, Key(0, 0, 1), Schedule(4),
         finish=lambda words: events.append(("finished", words)),
     )  # fmt: skip
     finished = [words for what, words in events if what == "finished"]

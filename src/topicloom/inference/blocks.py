@@ -25,10 +25,12 @@ from topicloom.inference.state import AnyState
 from topicloom.kernels import counts
 from topicloom.kernels.rng import stream
 
-# One block: documents from, to, words from, to, state with the part's own totals, prior, stream. Returns how many
-# tokens changed and how many weights were computed.
 Range = tuple[int, int]
-Block = Callable[[Corpus, Range, Range, AnyState, Prior, AnyArray], Int64Array]
+# Draws one block: documents from, to, state with the part's own totals, stream. Returns how many tokens changed and how
+# many weights were computed.
+Draw = Callable[[Range, AnyState, AnyArray], Int64Array]
+# Makes that for a part of the words, with scratch that the part's steps share.
+MakeDraw = Callable[[Corpus, Range, Prior], Draw]
 
 _PIECES = 8  # of a shard's documents, where a corpus is large enough
 LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
@@ -108,7 +110,7 @@ def set_out(
 
 
 def follow(
-    course: Course, block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
+    course: Course, make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
     n_sweeps: int = 1, finish: Callable[[Range], object] | None = None,
 ) -> tuple[Course, Info]:  # fmt: skip
     """So many sweeps, from that of the key on, in place; the course as it then is, and what the last one reports.
@@ -117,7 +119,8 @@ def follow(
     while documents are read in order. With one shard this is the plain sweep. ``finish`` is called with the words of
     each part when, in a sweep, their last tokens have been drawn.
     """
-    docs, words = course.docs.tolist(), course.words.tolist()
+    docs, words = course.docs.tolist(), [(start, stop) for start, stop in course.words.tolist()]
+    draws = [make_draw(corpus, part, prior) for part in words]
     (n_shards, n_pieces), lag = course.docs.shape[:2], course.unseen.shape[1]
     n_steps, n_room = n_shards * n_pieces, 2 * lag  # a part is at most ``lag`` steps before another
     moved = np.zeros((len(words), n_room, prior.n_topics), np.int64)  # by part, and by step modulo the room
@@ -126,7 +129,7 @@ def follow(
     totals = [private(state.topic - (unseen.sum(axis=0) - own)) for own in unseen] if len(words) > 1 else [state.topic]
     rngs, work = [np.zeros(0, np.uint64) for _ in words], np.zeros((len(words), 2), np.int64)
 
-    def draw(w: int, step: int) -> None:
+    def make_step(w: int, step: int) -> None:
         sweep, at = divmod(step, n_steps)
         r, piece = divmod(at, n_pieces)
         s, own = (w - r) % n_shards, totals[w]
@@ -139,13 +142,13 @@ def follow(
         before = own.copy()
         start, stop = docs[s][piece]
         if start < stop:
-            work[w] += block(corpus, (start, stop), tuple(words[w]), state._replace(topic=own), prior, rngs[w])
+            work[w] += draws[w]((start, stop), state._replace(topic=own), rngs[w])
         moved[w, step % n_room] = own - before
         if finish and at == n_steps - 1:
-            finish(tuple(words[w]))
+            finish(words[w])
 
     total = n_sweeps * n_steps
-    run_steps(draw, len(words), total, lag, schedule.n_jobs)
+    run_steps(make_step, len(words), total, lag, schedule.n_jobs)
     last = moved[:, np.arange(total - lag, total) % n_room]
     if len(words) > 1:
         state.topic[:] = totals[0] + last[1:].sum(axis=(0, 1))
@@ -153,9 +156,9 @@ def follow(
 
 
 def sweep_blocks(
-    block: Block, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
+    make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
     loads: Loads = Loads(),  # noqa: B008 (it cannot change)
 ) -> tuple[AnyState, Info]:  # fmt: skip
     """One sweep by itself, in whole shards."""
     course = set_out(corpus, prior.n_topics, schedule.n_shards, loads)
-    return state, follow(course, block, corpus, state, prior, key, schedule)[1]
+    return state, follow(course, make_draw, corpus, state, prior, key, schedule)[1]

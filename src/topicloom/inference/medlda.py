@@ -13,7 +13,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.inference import samplers
-from topicloom.inference.blocks import Loads, Range, sweep_blocks
+from topicloom.inference.blocks import Draw, Loads, Range, sweep_blocks
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule
 from topicloom.inference.mh import make_scratch
 from topicloom.inference.parallel import cut, private, run_parallel
@@ -212,15 +212,18 @@ def draw_topics(
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
     of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
 
-    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
-        work = np.zeros(2, np.int64)
-        medlda.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
-            *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
-        )  # fmt: skip
-        return work
+    def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+        def draw(docs: Range, own: AnyState, rng: AnyArray) -> Int64Array:
+            work = np.zeros(2, np.int64)
+            medlda.sweep_block(
+                *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
+                *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
+            )  # fmt: skip
+            return work
 
-    return sweep_blocks(block, corpus, state, prior, key, schedule, Loads(docs=loads))
+        return draw
+
+    return sweep_blocks(make_draw, corpus, state, prior, key, schedule, Loads(docs=loads))
 
 
 def _room_for(array: FloatArray) -> FloatArray:
@@ -241,15 +244,18 @@ def draw_topics_dense(
     """Topics by their full conditional."""
     by_task = np.ascontiguousarray(state.eta.T)
 
-    def block(corpus: Corpus, docs: Range, words: Range, own: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
-        work = np.zeros(2, np.int64)
-        medlda_dense.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], state.eta, by_task,
-            pull, curve, rng, work,
-        )  # fmt: skip
-        return work
+    def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+        def draw(docs: Range, own: AnyState, rng: AnyArray) -> Int64Array:
+            work = np.zeros(2, np.int64)
+            medlda_dense.sweep_block(
+                *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], state.eta, by_task,
+                pull, curve, rng, work,
+            )  # fmt: skip
+            return work
 
-    return sweep_blocks(block, corpus, state, prior, key, schedule)
+        return draw
+
+    return sweep_blocks(make_draw, corpus, state, prior, key, schedule)
 
 
 def draw_weights(

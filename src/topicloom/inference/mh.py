@@ -6,7 +6,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.inference.blocks import Range, sweep_blocks
+from topicloom.inference.blocks import Draw, Range, sweep_blocks
 from topicloom.inference.kept import own_room
 from topicloom.inference.kernel import Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.parallel import cut, run_parallel
@@ -64,15 +64,19 @@ def sweep(
     """One sweep; tests leave out one of the two proposals."""
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)
 
-    def block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
-        work = np.zeros(2, np.int64)
-        gibbs_mh.sweep_block(
-            *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch,
-            own_room(corpus, words), schedule.n_mh, by_word, by_doc, rng, work,
-        )  # fmt: skip
-        return work
+    def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+        work, room = np.zeros(2, np.int64), own_room(corpus, words)
 
-    return sweep_blocks(block, corpus, state, prior, key, schedule)
+        def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
+            gibbs_mh.sweep_block(
+                *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, room, schedule.n_mh,
+                by_word, by_doc, rng, work,
+            )  # fmt: skip
+            return work
+
+        return draw
+
+    return sweep_blocks(make_draw, corpus, state, prior, key, schedule)
 
 
 def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
-from topicloom.inference.blocks import Block, Loads, Range, follow, set_out
+from topicloom.inference.blocks import Draw, Loads, MakeDraw, Range, follow, set_out
 from topicloom.inference.kept import keep, own_room
 from topicloom.inference.kernel import INIT, Course, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.parallel import cut, private, run_parallel
@@ -50,12 +50,16 @@ def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, Flo
     return weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :]
 
 
-def _dense_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
+def _dense_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
     scratch, work = (*dense_scratch(prior), own_room(corpus, words)), np.zeros(2, np.int64)
-    gibbs_dense.sweep_block(
-        *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, rng, work
-    )  # fmt: skip
-    return work
+
+    def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
+        gibbs_dense.sweep_block(
+            *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, rng, work
+        )  # fmt: skip
+        return work
+
+    return draw
 
 
 def _first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
@@ -101,8 +105,12 @@ def sweep_lists(
     return work
 
 
-def _words_block(corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray) -> Int64Array:
-    return sweep_words(corpus, docs, words, cast(SparseState, state), prior, rng)
+def _lists_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+    return lambda docs, state, rng: sweep_lists(corpus, docs, words, state, prior, rng)
+
+
+def _words_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+    return lambda docs, state, rng: sweep_words(corpus, docs, words, cast(SparseState, state), prior, rng)
 
 
 def _sort_lists(state: AnyState) -> Callable[[Range], None]:
@@ -205,7 +213,7 @@ class _Way(NamedTuple):
     """How one of the samplers sweeps."""
 
     form: Callable[[Corpus, State | SparseState], AnyState]  # of the counts that it likes
-    block: Block
+    make_draw: MakeDraw
     loads: Callable[[AnyState, Prior], Loads]
     in_pieces: bool  # whether its documents may come in more pieces at no cost
     finish: Callable[[AnyState], Callable[[Range], None]] | None = None
@@ -214,18 +222,18 @@ class _Way(NamedTuple):
 _WAYS = {
     "dense": _Way(
         lambda _, state: as_dense(state),
-        _dense_block,
+        _dense_draw,
         lambda _, prior: Loads(25.0, 20.0 + _TOPIC * prior.n_topics),
         in_pieces=True,
     ),
     "sparse": _Way(
         as_lists,
-        sweep_lists,
+        _lists_draw,
         lambda state, _: Loads(25.0, 30.0 + _ENTRY * cast(SparseState, state).list_size),
         in_pieces=True,
         finish=_sort_lists,
     ),
-    "words": _Way(as_lists, _words_block, lambda *_: Loads(), in_pieces=False, finish=_sort_lists),
+    "words": _Way(as_lists, _words_draw, lambda *_: Loads(), in_pieces=False, finish=_sort_lists),
 }
 _SETTLED, _COURSE = 10, 10  # sweeps after which courses are of more than one, and end at each so many
 
@@ -262,7 +270,7 @@ def _sweeps(
                 until += 1
             finish = way.finish(state) if way.finish else None
             course, info = follow(
-                course, way.block, corpus, state, prior, key._replace(sweep=sweep), schedule, until - sweep, finish
+                course, way.make_draw, corpus, state, prior, key._replace(sweep=sweep), schedule, until - sweep, finish
             )
             if meets or _is_last(until - 1):
                 course = None
