@@ -5,6 +5,7 @@ import pytest
 
 import oracle
 from topicloom.datasets import synthetic_lda
+from topicloom.inference import blocks
 from topicloom.inference.kernel import Key, Schedule, get_kernel, make_prior
 
 SWEEPS, WARM_UP = 6000, 20
@@ -34,10 +35,10 @@ def distances(name: str, schedule: Schedule) -> tuple[float, float]:
     kernel = get_kernel(name)
     states, p = oracle.posterior(CASE)
     start = states[np.random.default_rng(1).choice(len(states), p=p)]
-    state = kernel.restore(CASE.corpus, start, CASE.n_topics)
+    state, course = kernel.restore(CASE.corpus, start, CASE.n_topics), None
     seen = np.zeros(len(states))
     for sweep in range(WARM_UP + SWEEPS):
-        state, _ = kernel.sweep(CASE.corpus, state, CASE.prior, Key(2, 0, sweep), schedule)
+        state, _, course = kernel.run(CASE.corpus, state, CASE.prior, Key(2, 0, sweep), schedule, 1, course)
         if sweep >= WARM_UP:
             seen[oracle.state_number(state.z, CASE.n_topics)] += 1
     q = seen / SWEEPS
@@ -51,6 +52,15 @@ def test_tiny_corpora_are_sampled_within_the_bounds(name: str, schedule: Schedul
     distance, pair = distances(name, schedule)
     assert distance < BOUNDS[name, schedule][0]
     assert pair < BOUNDS[name, schedule][1]
+
+
+def test_shards_that_lag_are_within_the_bounds_of_those_that_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in large corpora: an older total is no worse than one of the last round."""
+    monkeypatch.setattr(blocks, "LEAST", 0)
+    monkeypatch.setattr(blocks, "PER_TOPIC", 0)
+    distance, pair = distances("dense", Schedule(n_shards=2))
+    assert distance < BOUNDS["dense", Schedule(n_shards=2)][0]
+    assert pair < BOUNDS["dense", Schedule(n_shards=2)][1]
 
 
 def test_the_measure_tells_an_approximation_from_the_exact_sampler() -> None:
