@@ -307,3 +307,21 @@ def test_courses_end_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpu
     while chain.sweep < 35:
         advance(kernel, corpus, chain, plan)
     assert begun == [*range(11), 20, 30]
+
+
+def test_a_chain_goes_to_the_next_sweep_that_asks_for_something(corpus: Corpus, monkeypatch) -> None:
+    plan = Plan(0, 38, 25, 4, "standard", learn_alpha=True, learn_from=12, learn_every=10, checkpoint_every=17)
+    stops = [0]
+    while stops[-1] < 38:
+        stops.append(plan.next_stop(stops[-1]))
+    assert stops == [0, 10, 12, 17, 20, 22, 25, 29, 30, 32, 33, 34, 37, 38]
+    monkeypatch.setattr("topicloom.inference.chain._SECONDS", 1e6)  # the clock has no say
+    kernel, prior, seen = get_kernel("dense"), prior_of(corpus), []
+    chain = start_chain(kernel, corpus, prior, 0, 0)
+    run_chains(kernel, corpus, [chain], plan, watch=[lambda chain: seen.append(chain.sweep)])
+    assert seen == [1, *stops[1:]]  # the first sweep says how long they take
+    every: list[int] = []
+    again = start_chain(kernel, corpus, prior, 0, 0)
+    run_chains(kernel, corpus, [again], plan, callbacks=[lambda chain: every.append(chain.sweep)])
+    assert every == list(range(1, 39))
+    np.testing.assert_array_equal(chain.state.z, again.state.z)
