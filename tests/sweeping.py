@@ -8,7 +8,7 @@ import pytest
 
 from topicloom.corpus import Corpus
 from topicloom.inference.kernel import Prior
-from topicloom.inference.samplers import dense_scratch, sweep_lists
+from topicloom.inference.samplers import dense_scratch, lists_draw
 from topicloom.inference.state import State
 from topicloom.inference.words import sweep_words
 from topicloom.kernels import gibbs_sparse
@@ -26,13 +26,15 @@ def plain_steps(names: dict[str, Any]) -> dict[str, Any]:
 
 def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray) -> None:
     """One sweep by a kernel over all documents and words."""
-    everything = (0, corpus.n_docs), (0, corpus.n_words)
+    docs, words = (0, corpus.n_docs), (0, corpus.n_words)
     if isinstance(state, State):
         scratch = *dense_scratch(prior), np.empty(0, np.int64), rng, np.zeros(2, np.int64)
-        sweep_block(*everything[0], *everything[1], corpus.words, corpus.doc_ptr, *state, *prior, *scratch)
+        sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *state, *prior, *scratch)
         return
     names = getattr(sweep_block, "py_func", sweep_block).__globals__  # a mutant may have blocks of another size
-    sweep = sweep_words if sweep_block.__name__ == "sweep_words" else sweep_lists
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs_sparse, "n_blocks", names.get("n_blocks", gibbs_sparse.n_blocks))
-        sweep(corpus, *everything, state, prior, rng, sweep_block)
+        if sweep_block.__name__ == "sweep_words":
+            sweep_words(corpus, docs, words, state, prior, rng, sweep_block)
+        else:
+            lists_draw(corpus, words, prior, sweep_block)(docs, state, rng)

@@ -9,6 +9,8 @@ import pytest
 
 import oracle
 from sweeping import plain_steps, sweep_once, undecorated
+from topicloom.corpus import Corpus
+from topicloom.inference.kept import own_room
 from topicloom.inference.state import rebuild_counts
 from topicloom.kernels import gibbs_dense, lanes
 from topicloom.kernels.prefetch import own_token, own_tokens
@@ -112,17 +114,28 @@ def test_a_sweep_in_vectors_is_the_sweep_without(n_topics: int) -> None:
     assert np.any(states[0].z != z)
 
 
+@pytest.mark.parametrize("in_order", [False, True])
 @pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 4), (4, 9), (3, 5), (8, 9), (0, 1), (9, 9), (4, 4)])
-def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int) -> None:
+def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int, in_order: bool) -> None:
     words = np.random.default_rng(0).integers(0, 9, 200).astype(np.int32)
-    for start, stop in [(0, 200), (50, 120), (7, 8), (7, 7)]:
-        room = np.empty(stop - start, np.int64)
-        n = own_tokens(start, stop, words, first, last, room) if len(room) else 0
-        found = [own_token(start, j, room) for j in range(n)]
+    for start, stop in [(0, 200), (50, 120), (7, 8), (20, 23), (7, 7)]:
+        if in_order:
+            words[start:stop].sort()
+        room = np.empty(0 if in_order else 200, np.int64)
+        begin, n = own_tokens(start, stop, words, first, last, room)
+        found = [own_token(begin, j, room) for j in range(n)]
         assert found == [j for j in range(start, stop) if first <= words[j] < last]
 
 
-def test_without_room_all_tokens_are_its_own() -> None:
-    words, none = np.arange(9, dtype=np.int32), np.empty(0, np.int64)
-    assert own_tokens(2, 7, words, 0, 9, none) == 5
+def test_without_room_all_tokens_are_its_own_where_all_words_are() -> None:
+    words, none = np.array([3, 1, 8, 0, 2, 2, 1, 4], np.int32), np.empty(0, np.int64)
+    assert own_tokens(2, 7, words, 0, 9, none) == (2, 5)
     assert [own_token(2, j, none) for j in range(5)] == [2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_tokens_are_listed_only_where_they_do_not_lie_side_by_side(texts: bool) -> None:
+    words = np.array([0, 1, 1, 0, 0, 2, 2, 1 if texts else 2], np.int32)
+    corpus = Corpus(words, np.array([0, 0, 3, 8, 8]), ("a", "b", "c"))
+    assert len(own_room(corpus, (0, 3))) == 0
+    assert len(own_room(corpus, (0, 2))) == len(own_room(corpus, (1, 3))) == (5 if texts else 0)

@@ -8,7 +8,7 @@ from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import private
-from topicloom.kernels import gibbs_sparse, kept
+from topicloom.kernels import counts, gibbs_sparse, kept
 
 
 class Topics(NamedTuple):
@@ -21,10 +21,9 @@ class Topics(NamedTuple):
     met: AnyArray  # [K + 1] the topics that the document has or had, each once
 
 
-def keep(totals: Int64Array, prior: Prior) -> Topics:
-    """For one thread, apart from what others write."""
+def new_topics(prior: Prior) -> Topics:
+    """For one thread, apart from what others write; ``kernels.kept.fill`` tells it the totals."""
     table = private(np.zeros((prior.n_topics, kept.LINE)))
-    kept.fill(totals, prior.beta_sum, table)
     numbers, blocks = np.zeros(prior.n_topics), np.zeros(gibbs_sparse.n_blocks(prior.n_topics))
     one_more = np.zeros(prior.n_topics + 1)
     return Topics(table, private(numbers), private(blocks), private(one_more), private(one_more.astype(np.uint32)))
@@ -35,6 +34,13 @@ def _longest(corpus: Corpus) -> int:
     return int(corpus.doc_lengths.max(initial=1))
 
 
+@once
+def _side_by_side(corpus: Corpus) -> bool:
+    """Whether documents' tokens are in the order of their words, as those of a matrix are."""
+    return counts.in_order(corpus.words, corpus.doc_ptr)
+
+
 def own_room(corpus: Corpus, words: tuple[int, int]) -> Int64Array:
-    """To list a document's tokens of a range of words in; none where all words are in it."""
-    return private(np.empty(_longest(corpus) if words != (0, corpus.n_words) else 0, np.int64))
+    """To list a document's tokens of a range of words in; none where these lie side by side anyway."""
+    listed = words != (0, corpus.n_words) and not _side_by_side(corpus)
+    return private(np.empty(_longest(corpus) if listed else 0, np.int64))

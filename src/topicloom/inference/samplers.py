@@ -8,7 +8,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.inference.blocks import Draw, Loads, MakeDraw, Range, follow, set_out
-from topicloom.inference.kept import keep, own_room
+from topicloom.inference.kept import new_topics, own_room
 from topicloom.inference.kernel import INIT, Course, Info, Kernel, Key, Prior, Schedule, register
 from topicloom.inference.parallel import cut, private, run_parallel
 from topicloom.inference.start import place_on_line
@@ -93,20 +93,20 @@ def _sparse_init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     return rebuild_lists(corpus, _first_topics(corpus, prior, key), prior.n_topics)
 
 
-def sweep_lists(
-    corpus: Corpus, docs: Range, words: Range, state: AnyState, prior: Prior, rng: AnyArray,
-    kernel: Callable[..., None] = gibbs_sparse.sweep_block,
-) -> Int64Array:  # fmt: skip
-    """One block of a sweep document by document."""
-    lists, topics, work = cast(SparseState, state), keep(state.topic, prior), np.zeros(2, np.int64)
-    scratch = *topics, own_room(corpus, words), rng, work
-    kernel(*docs, *words, corpus.words, corpus.doc_ptr, *lists[:4], *prior.by_lists, *scratch)
-    state.topic[:] = topics.kept[:, kept.TOTAL]
-    return work
+def lists_draw(
+    corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = gibbs_sparse.sweep_block
+) -> Draw:
+    """Draws blocks document by document."""
+    topics, room, work = new_topics(prior), own_room(corpus, words), np.zeros(2, np.int64)
 
+    def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
+        kept.fill(state.topic, prior.beta_sum, topics.kept)
+        by_word = cast(SparseState, state)[:4]
+        kernel(*docs, *words, corpus.words, corpus.doc_ptr, *by_word, *prior.by_lists, *topics, room, rng, work)
+        state.topic[:] = topics.kept[:, kept.TOTAL]
+        return work
 
-def _lists_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
-    return lambda docs, state, rng: sweep_lists(corpus, docs, words, state, prior, rng)
+    return draw
 
 
 def _words_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
@@ -228,7 +228,7 @@ _WAYS = {
     ),
     "sparse": _Way(
         as_lists,
-        _lists_draw,
+        lists_draw,
         lambda state, _: Loads(25.0, 30.0 + _ENTRY * cast(SparseState, state).list_size),
         in_pieces=True,
         finish=_sort_lists,

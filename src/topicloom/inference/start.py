@@ -7,7 +7,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.inference.kept import keep
+from topicloom.inference.kept import new_topics
 from topicloom.inference.kernel import INIT, Key, Prior
 from topicloom.inference.state import SparseState, new_assignments, new_lists
 from topicloom.kernels import gibbs_start, kept, lists
@@ -49,7 +49,8 @@ def place_first(
     kernel: Callable[..., None] = gibbs_start.place_tokens,
 ) -> None:  # fmt: skip
     """Fill z, lists and totals."""
-    topics = keep(np.zeros(prior.n_topics, np.int64), prior)
+    topics = new_topics(prior)
+    kept.fill(np.zeros(prior.n_topics, np.int64), prior.beta_sum, topics.kept)
     kernel(corpus.words, corpus.doc_ptr, *state[:4], *prior.by_lists, *rows, *topics, rng)
     state.topic[:] = topics.kept[:, kept.TOTAL]
 

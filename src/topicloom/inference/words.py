@@ -7,7 +7,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.inference.kept import keep, own_room
+from topicloom.inference.kept import new_topics, own_room
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import cut, private
 from topicloom.inference.state import SparseState
@@ -60,7 +60,8 @@ def sweep_words(
     kernel: Callable[..., None] = gibbs_words.sweep_words,
 ) -> Int64Array:  # fmt: skip
     """One block of a sweep: the tokens of some documents and words."""
-    steps, topics, largest = steps_of(corpus, docs), keep(state.topic, prior), prior.alpha.max(axis=0)
+    steps, topics, largest = steps_of(corpus, docs), new_topics(prior), prior.alpha.max(axis=0)
+    kept.fill(state.topic, prior.beta_sum, topics.kept)
     own, mine = new_scratch(corpus, prior.n_topics, words, steps), own_room(corpus, words)
     work = np.zeros(2, np.int64)
     for start, stop in steps:

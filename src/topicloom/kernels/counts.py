@@ -72,6 +72,16 @@ def count_runs(
 
 
 @bare_kernel
+def in_order(words: Int32Array, doc_ptr: Int64Array) -> bool:
+    """Whether no document has a word after a later one."""
+    for d in range(doc_ptr.shape[0] - 1):
+        for i in range(doc_ptr[d] + 1, doc_ptr[d + 1]):
+            if words[i] < words[i - 1]:
+                return False
+    return True
+
+
+@bare_kernel
 def cut_by_loads(tokens: Int64Array, runs: Int64Array, token: float, run: FloatArray, edges: Int64Array) -> None:
     """Cut documents or words into parts of about equal loads: so much a token, and so much a run (each, or all).
 

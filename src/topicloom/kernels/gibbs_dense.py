@@ -51,21 +51,22 @@ def sweep_block(
     """
     n_topics, n_tokens = topic.shape[0], words.shape[0]
     any_seeded, listed = boost.shape[0] > 0, mine.shape[0] > 0
+    alone = word_start == 0 and word_stop == word_topic.shape[0]  # no other thread writes into rows
     changed, weighed = 0, 0
     for d in range(doc_start, doc_stop):
         a = alpha[alpha_row[d]]
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        n = own_tokens(begin, end, words, word_start, word_stop, mine)
+        first, n = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n == 0:
             continue
+        last = n_tokens - 1 if alone else first + n - 1  # whose row is asked for
         enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
         weighed_word, total_all = -1, 0.0
         for j in range(n):
-            i, ahead = (mine[j], mine[min(j + _AHEAD, n - 1)]) if listed else (begin + j, begin + j + _AHEAD)
-            if ahead < n_tokens:  # of listed ones none is another thread's, which may be writing its rows
-                later = np.int64(words[ahead])
-                prefetch(word_topic, later * n_topics)
-                prefetch(word_topic, later * n_topics + _LINE)
+            i, ahead = (mine[j], mine[min(j + _AHEAD, n - 1)]) if listed else (first + j, min(first + j + _AHEAD, last))
+            later = np.int64(words[ahead])
+            prefetch(word_topic, later * n_topics)
+            prefetch(word_topic, later * n_topics + _LINE)
             v = words[i]
             row = word_topic[v]
             seeded = any_seeded and boost_row[v] >= 0

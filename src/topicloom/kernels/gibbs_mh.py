@@ -79,8 +79,9 @@ def sweep_block(
             doc[z[i]] += 1
         for i in range(begin, end):
             share[z[i]] = doc[z[i]] + a[z[i]]
-        for m in range(own_tokens(begin, end, words, word_start, word_stop, mine)):
-            i = own_token(begin, m, mine)
+        first, n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
+        for m in range(n_own):
+            i = own_token(first, m, mine)
             v = words[i]
             own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
             place[v - word_start] += 1

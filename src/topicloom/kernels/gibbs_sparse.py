@@ -220,6 +220,7 @@ def sweep_block(
     many tokens changed and how many weights were computed.
     """
     n_tokens, many, listed = words.shape[0], kept.shape[0] > _MANY, mine.shape[0] > 0
+    alone = word_start == 0 and word_stop == list_size.shape[0]  # no other thread writes into lists
     row, total_coef = -1, 0.0
     changed, weighed = 0, 0
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
@@ -228,11 +229,12 @@ def sweep_block(
         if alpha_row[d] != row or d % _REFRESH == 0:
             row = alpha_row[d]
             keep_alpha(alpha[row], kept, coef, blocks)
-        n = own_tokens(begin, end, words, word_start, word_stop, mine)
+        first, n = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n == 0:
             continue
+        last = n_tokens - 1 if alone else first + n - 1  # whose list is asked for
         for j in range(min(_AHEAD, n)):
-            ask_for(words[own_token(begin, j, mine)], list_ptr, list_size, entries, beta)
+            ask_for(words[own_token(first, j, mine)], list_ptr, list_size, entries, beta)
         weighed_word = -1
         n_met = _enter(z[begin:end], kept, coef, blocks, met)
         total_coef = sum_of(blocks)
@@ -240,14 +242,14 @@ def sweep_block(
             if listed:
                 i, soon, later = mine[t], mine[min(t + _AHEAD, n - 1)], mine[min(t + 2 * _AHEAD, n - 1)]
             else:
-                i, soon, later = begin + t, begin + t + _AHEAD, begin + t + 2 * _AHEAD
+                i = first + t
+                soon, later = min(i + _AHEAD, last), min(i + 2 * _AHEAD, last)
             v = words[i]
             if many and i + _NEXT < n_tokens:
                 prefetch(kept, int(z[i + _NEXT]) * LINE)
                 prefetch(coef, int(z[i + _NEXT]))
-            if later < n_tokens:
-                prefetch(list_ptr, words[later])
-                ask_for(words[soon], list_ptr, list_size, entries, beta)
+            prefetch(list_ptr, words[later])
+            ask_for(words[soon], list_ptr, list_size, entries, beta)
             start, size, old = list_ptr[v], list_size[v], np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
             inverse_out = kept[old, INVERSE_OUT]

@@ -71,15 +71,14 @@ def gather(
     n_words = word_stop - word_start
     first[:] = 0
     for d in range(doc_start, doc_stop):
-        begin = doc_ptr[d]
-        for j in range(own_tokens(begin, doc_ptr[d + 1], words, word_start, word_stop, mine)):
+        begin, n = own_tokens(doc_ptr[d], doc_ptr[d + 1], words, word_start, word_stop, mine)
+        for j in range(n):
             first[words[own_token(begin, j, mine)] - word_start + 2] += 1
     for r in range(2, n_words + 2):
         first[r] += first[r - 1]
     # first[r + 1] goes from where the r-th word's tokens start to where they end, which is where the next one's start
     for d in range(doc_start, doc_stop):
-        begin = doc_ptr[d]
-        n = own_tokens(begin, doc_ptr[d + 1], words, word_start, word_stop, mine)
+        begin, n = own_tokens(doc_ptr[d], doc_ptr[d + 1], words, word_start, word_stop, mine)
         for j in range(n):
             later = own_token(begin, min(j + _AHEAD, n - 1), mine)
             prefetch(tokens, first[words[later] - word_start + 1])
@@ -96,8 +95,8 @@ def scatter(
 ) -> None:  # fmt: skip
     """The topics back to where the tokens stand in their documents."""
     for d in range(doc_start, doc_stop):
-        begin = doc_ptr[d]
-        for j in range(own_tokens(begin, doc_ptr[d + 1], words, word_start, word_stop, mine)):
+        begin, n = own_tokens(doc_ptr[d], doc_ptr[d + 1], words, word_start, word_stop, mine)
+        for j in range(n):
             i = own_token(begin, j, mine)
             r = words[i] - word_start
             z[i] = tokens[first[r]] & TOPIC

@@ -165,7 +165,7 @@ def _walk(
     changed, visited = 0, 0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
+        _, n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
         if n_own == 0:
             continue
         visited += n_own

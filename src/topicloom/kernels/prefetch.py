@@ -23,25 +23,45 @@ def prefetch(array: AnyArray, index: int) -> None:
 
 
 @step
-def own_tokens(begin: int, end: int, words: Int32Array, word_start: int, word_stop: int, mine: Int64Array) -> int:
-    """List the tokens of a document whose words are in a range; returns their number. Without room, all words are.
-
-    Without a branch: where a text keeps its order, whether the next word is in the range is anyone's guess.
-    """
-    if mine.shape[0] == 0:
-        return end - begin
-    first, width = np.uint32(word_start), np.uint32(word_stop - word_start)
-    n = 0
-    for i in range(begin, end):
-        mine[n] = i
-        n += int(np.uint32(np.uint32(words[i]) - first) < width)  # one comparison: what is below 0 is far above
-    return n
+def _first_from(begin: int, end: int, words: Int32Array, word: int) -> int:
+    """The first of some tokens in the order of their words, not none, whose word is this one or a later one."""
+    n = end - begin
+    while n > 1:
+        half = n >> 1
+        begin += half if words[begin + half - 1] < word else 0
+        n -= half
+    return begin + int(words[begin] < word)
 
 
 @step
-def own_token(begin: int, j: int, mine: Int64Array) -> int:
+def own_tokens(
+    begin: int, end: int, words: Int32Array, word_start: int, word_stop: int, mine: Int64Array
+) -> tuple[int, int]:
+    """Which tokens of a document have words in a range: the first of them, and how many there are.
+
+    Without room, ``mine``, they must lie side by side: the document's words are in order, or all are in the range. Else
+    they are listed there, without a branch: where a text keeps its order, whether the next word is in the range is
+    anyone's guess.
+    """
+    if mine.shape[0] == 0:
+        first, stop = begin, end
+        if begin < end and words[begin] < word_start:
+            first = _first_from(begin, end, words, word_start)
+        if begin < end and words[end - 1] >= word_stop:
+            stop = _first_from(begin, end, words, word_stop)
+        return first, stop - first
+    low, width = np.uint32(word_start), np.uint32(word_stop - word_start)
+    n = 0
+    for i in range(begin, end):
+        mine[n] = i
+        n += int(np.uint32(np.uint32(words[i]) - low) < width)  # one comparison: what is below 0 is far above
+    return begin, n
+
+
+@step
+def own_token(first: int, j: int, mine: Int64Array) -> int:
     """The j-th of them."""
-    return mine[j] if mine.shape[0] > 0 else begin + j
+    return mine[j] if mine.shape[0] > 0 else first + j
 
 
 @intrinsic
