@@ -167,7 +167,8 @@ def race_threads(
     """A row for each tool and number of threads, and one for a single shard; our topics must not depend on threads.
 
     A turn is several sweeps, so that a chain finds its own data in the caches, and a core that had nothing to do is
-    given to us again: on a machine that others use, too, the first sweeps on it take up to a fifth longer.
+    given to us again: on a machine that others use, too, the first sweeps on it take up to a fifth longer. Speed-ups
+    are medians of ratios within a turn, whose sweeps are seconds apart: minutes differ by more than what is measured.
     One more row has as many chains at once as there are threads, which share nothing: no division of one chain's work
     can gain more than these do on the machine.
     """
@@ -190,20 +191,22 @@ def race_threads(
         same = all(np.array_equal(topics[-1], other) for other in topics[-len(threads) :])
         if not same and name != TOMOTOPY:
             raise AssertionError(f"{name}: the topics depend on the number of threads")
+        alone = seconds[ways.index((ways[-1][0], 1))]  # the same model on one thread
         for (parts, n), taken, found in zip(ways, seconds, topics, strict=False):
             reached = f"{likelihood(corpus, found, n_topics):.3f}"
             shown = "" if name == TOMOTOPY else str(parts)
-            rows.append([str(n_topics), name, shown, str(n), *times(taken, seconds[0]), reached])
+            of_threads = times(taken, seconds[0], alone if n > 1 else None)
+            rows.append([str(n_topics), name, shown, str(n), *of_threads, reached])
         if apart:
             row = [str(n_topics), f"{name}, {shards} chains at once", "1", str(shards)]
             rows.append([*row, *times(seconds[-1] / shards, seconds[0]), ""])
     return rows
 
 
-def times(taken: FloatArray, one: FloatArray) -> list[str]:
-    """Seconds a sweep, the median and the least of all turns, each with how many times as fast as one it is."""
-    pairs = [(of(taken), of(one)) for of in (np.median, np.min)]
-    return [cell for own, other in pairs for cell in (f"{own:.4f}", f"{other / own:.2f}")]
+def times(taken: FloatArray, one: FloatArray, alone: FloatArray | None = None) -> list[str]:
+    """Seconds a sweep, median and least; how many times as fast as one shard, and as the same model on one thread."""
+    faster = [f"{np.median(other / taken):.2f}" if other is not None else "" for other in (one, alone)]
+    return [f"{np.median(taken):.4f}", f"{taken.min():.4f}", *faster]
 
 
 # -- reports ---------------------------------------------------------------------------------------------------------
@@ -213,8 +216,8 @@ HEAD = [
     "of the goal-setter's time", "memory, MB", "first call, s",
 ]  # fmt: skip
 THREADS_HEAD = [
-    "K", "tool", "shards", "threads", "s a sweep, median", "speed-up", "s a sweep, least", "speed-up",
-    "log p(w, z) a token",
+    "K", "tool", "shards", "threads", "s a sweep, median", "least", "times one shard's speed",
+    "times its own on one thread", "log p(w, z) a token",
 ]  # fmt: skip
 
 
@@ -319,7 +322,8 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
         text += [table(HEAD, rows), "\n".join(f"- {note}" for note in notes)]
         if thread_rows:
             taken = f"{given.thread_turns} turns of {given.turn_sweeps} sweeps"
-            text.append(f"On threads, {taken}; equal shards gave equal bits:")
+            said = "speed-ups are medians of ratios within a turn; equal shards gave equal bits"
+            text.append(f"On threads, {taken}; {said}:")
             text.append(table(THREADS_HEAD, thread_rows))
             if shares:
                 text.append(f"Of one core's time the host took {', '.join(shares)} for others meanwhile.")
@@ -358,8 +362,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--samplers", nargs="+", help=f"of {', '.join(kernel_names())} (default: all)")
     parser.add_argument("--sweeps", type=int, default=100)
     parser.add_argument("--every", type=int, default=5, help="sweeps between looks at the likelihood")
-    parser.add_argument("--thread-turns", type=int, default=5, help="of each number of threads")
-    parser.add_argument("--turn-sweeps", type=int, default=20, help="sweeps of such a turn")
+    parser.add_argument("--thread-turns", type=int, default=10, help="of each number of threads")
+    parser.add_argument("--turn-sweeps", type=int, default=10, help="sweeps of such a turn")
     parser.add_argument("--seconds-cap", type=float, default=1e9, help="of all sweeps of one race together")
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--mallet", type=Path, help="path of MALLET's bin/mallet")

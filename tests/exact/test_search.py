@@ -2,12 +2,14 @@
 
 import importlib
 import inspect
+from collections.abc import Callable
 
 import numba
 import numpy as np
 import pytest
 
 import oracle
+from mutating import compiled_mutant
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
 from topicloom.inference.kept import own_room
@@ -114,9 +116,10 @@ def test_a_sweep_in_vectors_is_the_sweep_without(n_topics: int) -> None:
     assert np.any(states[0].z != z)
 
 
-@pytest.mark.parametrize("in_order", [False, True])
-@pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 4), (4, 9), (3, 5), (8, 9), (0, 1), (9, 9), (4, 4)])
-def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int, in_order: bool) -> None:
+RANGES = [(0, 9), (0, 4), (4, 9), (3, 5), (8, 9), (0, 1), (9, 9), (4, 4)]
+
+
+def check_own_tokens(own_tokens: Callable[..., tuple[int, int]], first: int, last: int, in_order: bool) -> None:
     words = np.random.default_rng(0).integers(0, 9, 200).astype(np.int32)
     for start, stop in [(0, 200), (50, 120), (7, 8), (20, 23), (7, 7)]:
         if in_order:
@@ -125,6 +128,34 @@ def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int, in_or
         begin, n = own_tokens(start, stop, words, first, last, room)
         found = [own_token(begin, j, room) for j in range(n)]
         assert found == [j for j in range(start, stop) if first <= words[j] < last]
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize(("first", "last"), RANGES)
+def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int, in_order: bool) -> None:
+    check_own_tokens(own_tokens, first, last, in_order)
+
+
+@pytest.mark.parametrize(
+    ("change", "in_order"),
+    [
+        (("words[begin] < word)", "words[begin] <= word)"), True),
+        (("< word else 0", "<= word else 0"), True),
+        (("n -= half", "n = half"), True),
+        (("stop = _first_from(begin, end, words, word_stop)", "stop = end - 1"), True),
+        (("words[end - 1] >= word_stop", "words[end - 1] > word_stop"), True),
+        (("word_stop - word_start)", "word_stop - word_start + 1)"), False),
+    ],
+)
+def test_blocks_with_wrong_tokens_are_rejected(change: tuple[str, str], in_order: bool) -> None:
+    wrong = compiled_mutant("kernels.prefetch", change).own_tokens
+
+    def check() -> None:
+        for first, last in RANGES:
+            check_own_tokens(wrong, first, last, in_order)
+
+    with pytest.raises(AssertionError):
+        check()
 
 
 def test_without_room_all_tokens_are_its_own_where_all_words_are() -> None:

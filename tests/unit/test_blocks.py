@@ -3,6 +3,7 @@
 import inspect
 import threading
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import oracle
 import topicloom
 from topicloom import LDA, datasets
 from topicloom.corpus import Corpus
-from topicloom.inference import blocks, samplers
+from topicloom.inference import blocks, kept, samplers
 from topicloom.inference.chain import Plan, advance, run_chains, start_chain
 from topicloom.inference.kernel import Course, Key, Prior, Schedule, get_kernel, make_prior
 from topicloom.inference.parallel import cut
@@ -240,6 +241,24 @@ def test_neither_threads_nor_calls_change_a_draw(sampler: str, n_shards: int, co
         assert (course is not None) == (sampler in ("dense", "sparse", "auto"))
         found.append((state.z.tobytes(), info))
     assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("sampler", ["dense", "sparse", "words", "mh"])
+@pytest.mark.parametrize("n_shards", [2, 3])
+def test_tokens_that_lie_side_by_side_are_drawn_as_if_they_were_listed(
+    sampler: str, n_shards: int, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_order = replace(corpus, words=corpus.words[np.lexsort((corpus.words, corpus.token_docs))])
+    kernel, prior = get_kernel(sampler), prior_of(in_order)
+    found = []
+    for listed in (False, True):
+        if listed:
+            monkeypatch.setattr(kept, "_side_by_side", lambda _: False)
+        assert (len(kept.own_room(in_order, (0, 100))) > 0) == listed
+        state = kernel.init(in_order, prior, Key(1, 0, 0))
+        state, info, _ = kernel.run(in_order, state, prior, Key(1, 0, 1), Schedule(n_shards), 5)
+        found.append((state.z.tobytes(), info))
+    assert found[0] == found[1]
 
 
 @pytest.mark.usefixtures("in_pieces")
