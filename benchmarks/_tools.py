@@ -37,20 +37,20 @@ class Ours:
     def __init__(
         self, sampler: str, corpus: Corpus, n_topics: int, schedule: Schedule | None = None, alpha: float = ALPHA
     ) -> None:
-        self._kernel, self._corpus, self._prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
+        self._kernel, self._corpus, self.prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep = schedule or Schedule(), 0
-        self._state = self._kernel.init(corpus, self._prior, Key(SEED, 0, 0))
+        self.state = self._kernel.init(corpus, self.prior, Key(SEED, 0, 0))
         self._course: Course | None = None
 
     def sweep(self, n_sweeps: int = 1) -> None:
         key = Key(SEED, 0, self._sweep + 1)
         self._sweep += n_sweeps
-        self._state, _, self._course = self._kernel.run(
-            self._corpus, self._state, self._prior, key, self._schedule, n_sweeps, self._course
+        self.state, _, self._course = self._kernel.run(
+            self._corpus, self.state, self.prior, key, self._schedule, n_sweeps, self._course
         )
 
     def topics(self) -> AnyArray:
-        return self._state.z
+        return self.state.z
 
 
 class Tomotopy:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import _common, _programs, _tools, crossover, lda, memory, scaling
+from benchmarks import _common, _programs, _tools, crossover, lda, memory, scaling, shards
 
 from topicloom import Corpus
 from topicloom.corpus.formats import write
@@ -317,3 +317,20 @@ def test_peaks_of_memory_can_be_forgotten() -> None:
     assert _common.resident("VmHWM") < before - 30_000_000
     with pytest.raises(InputError, match="has no VmNothing"):
         _common.resident("VmNothing")
+
+
+# -- shards ----------------------------------------------------------------------------------------------------------
+
+
+def test_shards_are_compared_piece_by_piece(corpus: Corpus, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, seconds = shards.compare(corpus, 3, 2, settle=2, rounds=3)
+    assert name == "dense"
+    assert seconds.shape == (3, shards.PIECES, 2)
+    assert np.all(seconds > 0)
+    shards.main(["--data", str(data), "--corpus", "tiny", "--topics", "3", "600", "--settle", "1", "--rounds", "1"])
+    text = capsys.readouterr().out
+    assert "| tiny | 3 | dense |" in text
+    assert "| tiny | 600 | sparse |" in text
+    assert str(data) not in text
+    with pytest.raises(SystemExit):
+        shards.main(["--data", str(data), "--shards", "1"])
