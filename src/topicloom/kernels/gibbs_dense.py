@@ -46,8 +46,9 @@ def sweep_block(
 
     Weights are made with all tokens counted, once for a run of tokens of one word: taking a token out, and a move,
     change the weights of one and of two topics. ``weight``, ``coef`` and ``doc`` are scratch, a number a topic,
-    and ``lanes``, and so is ``mine``, a number for each token of the longest document, or none where all words are in
-    the range; ``work`` returns how many tokens changed and how many weights were computed.
+    and ``lanes``, and so is ``mine``, a number for each token of the longest document, or none where a document's
+    tokens of the range lie side by side (``own_tokens``); ``work`` returns how many tokens changed and how many weights
+    were computed.
     """
     n_topics, n_tokens = topic.shape[0], words.shape[0]
     any_seeded, listed = boost.shape[0] > 0, mine.shape[0] > 0

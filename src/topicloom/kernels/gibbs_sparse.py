@@ -216,8 +216,8 @@ def sweep_block(
     """Draw the topic of every token of the given documents whose word is in the given range.
 
     ``inference.kept`` says what the scratch is, but for ``mine``, a number for each token of the longest document, or
-    none where all words are in the range; topics' totals come and are left in ``kept``. ``work`` returns how
-    many tokens changed and how many weights were computed.
+    none where a document's tokens of the range lie side by side (``own_tokens``); topics' totals come and are left in
+    ``kept``. ``work`` returns how many tokens changed and how many weights were computed.
     """
     n_tokens, many, listed = words.shape[0], kept.shape[0] > _MANY, mine.shape[0] > 0
     alone = word_start == 0 and word_stop == list_size.shape[0]  # no other thread writes into lists

@@ -66,7 +66,7 @@ def gather(
     """The tokens of a range of words, word by word, each as the number of its document · 2³² + its topic.
 
     Those of the r-th word are ``tokens`` from ``first[r]`` to ``first[r + 1]``. ``mine`` is room to list a document's
-    own tokens in, or none where all words are in the range.
+    own tokens in, or none where these lie side by side (``own_tokens``).
     """
     n_words = word_stop - word_start
     first[:] = 0
