@@ -118,9 +118,10 @@ def _show(described: list[dict[str, Any]], scores: dict[str, Any]) -> None:
     plain, dense = value["standard", "standard"], value["cgs_p", "cgs_p"]
     lower, by = ("CGS_p", 1 - dense / plain) if dense < plain else ("standard", 1 - plain / dense)
     coherence = scores["coherence_c_npmi"]
-    higher = max(coherence, key=lambda name: coherence[name])
+    shown = {name: f"{mean:.4f}" for name, mean in coherence.items()}
+    higher = _ESTIMATORS[max(coherence, key=lambda name: coherence[name])]
+    verdict = "no difference" if shown["standard"] == shown["cgs_p"] else f"{higher} is higher"
     typer.echo(
         f"{lower} is lower by {by:.1%} (standard {plain:.1f}, CGS_p {dense:.1f}), from the same sample.\n"
-        f"Coherence (NPMI) of the topics: standard {coherence['standard']:.4f}, CGS_p {coherence['cgs_p']:.4f}; "
-        f"{_ESTIMATORS[higher]} is higher."
+        f"Coherence (NPMI) of the topics: standard {shown['standard']}, CGS_p {shown['cgs_p']}; {verdict}."
     )
