@@ -17,7 +17,6 @@ from typer.testing import CliRunner, Result
 import topicloom
 from topicloom import mallet
 from topicloom.cli import app
-from topicloom.cli.demo import _show
 from topicloom.corpus import formats
 from topicloom.corpus.corpus import Corpus
 
@@ -498,19 +497,6 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"{value:.1f}" in shown
     lower = "CGS_p" if scores["cgs_p", "cgs_p"] < scores["standard", "standard"] else "standard"
     assert f"{lower} is lower by" in shown
-
-
-@pytest.mark.parametrize(
-    ("standard", "dense", "verdict"),
-    [(0.14971, 0.14972, "no difference"), (0.1, 0.2, "CGS_p is higher"), (0.2, 0.1, "standard is higher")],
-)
-def test_the_demo_claims_no_difference_that_it_does_not_show(
-    standard: float, dense: float, verdict: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = ("standard", "cgs_p")
-    perplexity = [{"phi": phi, "theta": theta, "perplexity": 100.0} for phi in names for theta in names]
-    _show([], {"perplexity": perplexity, "coherence_c_npmi": {"standard": standard, "cgs_p": dense}})
-    assert f"; {verdict}." in capsys.readouterr().out
 
 
 def test_a_fit_that_is_interrupted_tells_how_to_go_on(
