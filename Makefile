@@ -4,7 +4,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test lint clean
+KILLS ?= 300
+N ?= 100000
+
+.PHONY: demo test fuzz torture determinism lint clean
 
 demo: $(STAMP)
 	$(BIN)/topicloom demo
@@ -12,10 +15,22 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Kills of fits, resumes and saves of every model, KILLS of them.
+torture: $(STAMP)
+	$(BIN)/python -m tests.torture --kills $(KILLS)
+
+# Every model, sampler and method in many environments: ends with an error if a bit differs. Takes some ten minutes the first time.
+determinism: $(STAMP)
+	$(BIN)/python -m tests.determinism
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Damaged inputs, N of them over all formats; a failure is listed with the options that run its case again.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --cases $(N)
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("topicloom needs Python 3.11 or later, found " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

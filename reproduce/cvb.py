@@ -138,12 +138,20 @@ def verdicts(curves: Curves) -> list[str]:
         for what, name in (("bound", "bound"), ("test", "test log probability")):
             gap = end["CVB", what] - end[vb, what]
             held = "holds" if gap > 0 else "DOES NOT HOLD"
-            lines.append(f"CVB above {vb} in {name}: {held} ({gap:+.4f} a token).")
+            pairs = list(zip(_last(curves["CVB"], what), _last(curves[vb], what), strict=True))
+            above = sum(ours > theirs for ours, theirs in pairs)
+            lines.append(
+                f"CVB above {vb} in {name}: {held} on average ({gap:+.4f} per token), from the same seed in {above} of "
+                f"{len(pairs)} runs."
+            )
     best = max(METHODS, key=lambda m: end[m, "test"])
     held = "holds" if best == "Gibbs" else f"DOES NOT HOLD, {best} is"
     lines.append(f"Gibbs best at the end in test log probability: {held} ({end['Gibbs', 'test']:.4f}, CVB "
                  f"{end['CVB', 'test']:.4f}, CVB0 {end['CVB0', 'test']:.4f}).")  # fmt: skip
     times = {m: settled(curves[m]) for m in METHODS}
+    for vb in ("VB", "VB, one round"):
+        held = "holds" if times["CVB"] < times[vb] else "DOES NOT HOLD"
+        lines.append(f"CVB converges faster than {vb}: {held} (CVB {times['CVB']}, {vb} {times[vb]} iterations).")
     held = "holds" if all(times["Gibbs"] >= t for t in times.values()) else "DOES NOT HOLD"
     lines.append(f"Gibbs last to converge: {held} ({', '.join(f'{m} {t}' for m, t in times.items())} iterations).")
     return lines

@@ -1,6 +1,10 @@
-"""The order of the tests."""
+"""The order of the tests, and no line about compiling among what they look at on standard error."""
+
+import os
 
 import pytest
+
+os.environ["TOPICLOOM_QUIET"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

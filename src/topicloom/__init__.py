@@ -6,6 +6,8 @@ The public names are loaded on first use, so that ``import topicloom`` stays qui
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from topicloom._limits import importing
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -51,10 +53,9 @@ __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    if name in _MODULES:
-        return import_module(f"topicloom.{name}")
+    if name in _HOME or name in _MODULES:
+        with importing():
+            return getattr(import_module(_HOME[name]), name) if name in _HOME else import_module(f"topicloom.{name}")
     raise AttributeError(f"module 'topicloom' has no attribute {name!r}")
 
 

@@ -7,49 +7,107 @@ when memory is short, so that it may be larger than memory.
 import errno
 import json
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from topicloom._types import AnyArray
 from topicloom.errors import StorageError
 
 FORMAT = "topicloom"
-_DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"}
+_DTYPES = {
+    "F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
+}  # fmt: skip
+_NAMES = {name: kind for kind, name in _DTYPES.items()}
 
 
-def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` make a file so that at any moment the old or the new one is there, whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Let ``write`` fill a file so that at any moment the old or the new one is there, whole.
+
+    The file has the permissions that the umask gives. If it cannot be written, the old one stays as it was.
+    """
+    temporary = temporary_name(path)
     try:
-        write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    if hasattr(os, "O_DIRECTORY"):  # make the rename itself durable
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(folder)
+            with temporary.open("xb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
         finally:
-            os.close(folder)
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def temporary_name(path: Path) -> Path:
+    """A hidden name beside ``path`` that no other thread, process or machine uses."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and deletions in a folder durable."""
+    if hasattr(os, "O_DIRECTORY"):
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def cannot_write(path: Path, error: OSError) -> StorageError:
+    """What to raise where the system refuses to write a file."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    why = "the disk is full" if full else error.strerror or str(error)
+    remedy = "Make room and try again" if full else "Give a place that can be written to, and try again"
+    return StorageError(f"{path} cannot be written: {why}. {remedy}; what was there before has not been changed.")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, AnyArray], info: Mapping[str, Any]) -> str:
     """Write arrays with a JSON-able ``info`` and a digest of both; returns the digest."""
+    return _write(lambda digest: path, arrays, info)[1]
+
+
+def write_named(folder: Path, stem: str, arrays: Mapping[str, AnyArray], info: Mapping[str, Any]) -> tuple[str, str]:
+    """The same, in a file that is named ``stem`` and the first digits of its digest; returns name and digest."""
+    path, digest = _write(lambda digest: folder / f"{stem}-{digest[:12]}.safetensors", arrays, info)
+    return path.name, digest
+
+
+def _write(place: Callable[[str], Path], arrays: Mapping[str, AnyArray], info: Mapping[str, Any]) -> tuple[Path, str]:
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(info, sort_keys=True)
     digest = _digest(plain, text)
-    header = {"format": FORMAT, "info": text, "digest": digest}
-    write_atomic(path, lambda temporary: save_file(plain, temporary, header))
-    return digest
+    header: dict[str, Any] = {"__metadata__": {"format": FORMAT, "info": text, "digest": digest}}
+    # Wide types first: then every array is aligned in the file.
+    order = sorted(plain, key=lambda name: (-plain[name].itemsize, name))
+    start = 0
+    for name in order:
+        end = start + plain[name].nbytes
+        kind = _NAMES[plain[name].dtype.newbyteorder("<").str]
+        header[name] = {"dtype": kind, "shape": plain[name].shape, "data_offsets": [start, end]}
+        start = end
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+
+    def write(file: BinaryIO) -> None:
+        file.write(len(head).to_bytes(8, "little") + head)
+        for name in order:
+            array = plain[name]
+            if array.size:
+                file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).data.cast("B"))
+
+    path = place(digest)
+    write_atomic(path, write)
+    return path, digest
 
 
 def read_arrays(
@@ -76,10 +134,19 @@ def read_arrays(
     return arrays, json.loads(header["info"]), header["digest"]
 
 
+def check_digest(path: Path, digest: str, expected: str | None) -> None:
+    """Refuse a file whose digest is not the one that its manifest gives, if it gives one."""
+    if expected is not None and digest != expected:
+        raise StorageError(f"{path} does not belong to this directory: its digest differs from the manifest's.")
+
+
 def read_digest(path: Path) -> str:
-    """The digest that a file of ours carries."""
-    with safe_open(path, framework="numpy") as file:
-        return str((file.metadata() or {})["digest"])
+    """The digest that a file of ours carries; empty if it cannot be read."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return str((file.metadata() or {}).get("digest", ""))
+    except (SafetensorError, OSError):
+        return ""
 
 
 def read_info(path: Path) -> Any:

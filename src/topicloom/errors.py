@@ -1,16 +1,30 @@
 """What topicloom raises and warns with. Every message says what, where, what was expected and what to do."""
 
+import os
+import sys
+import warnings
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
 
 class InputError(ValueError):
     """The data or a parameter cannot be used as given; nothing has been changed."""
 
 
+class InputTypeError(InputError, TypeError):
+    """An input of a wrong type, where scikit-learn's own estimators raise a TypeError."""
+
+
 class StorageError(ValueError):
-    """A file is damaged, foreign or of an unknown version; nothing has been loaded."""
+    """A file is damaged, foreign, of an unknown version or cannot be written; nothing has been loaded or lost."""
 
 
 class MissingExtraError(ImportError):
     """An optional dependency is needed; the message names the extra that installs it."""
+
+
+class MemoryLimitError(MemoryError):
+    """The limit of the process leaves too little memory to load or compile what a fit needs; nothing has been changed."""
 
 
 class UnknownWordsWarning(UserWarning):
@@ -27,3 +41,23 @@ class UnknownGroupsWarning(UserWarning):
 
 class SeedWordWarning(UserWarning):
     """A seed word is not in the vocabulary and has no effect."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn about the line that called topicloom, however many of our own functions lie in between."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def counted(n: int, plural: str) -> str:
+    """A number with its noun: "2 documents", "1 document"; ``plural`` may go on ("entries of the stream")."""
+    noun, *rest = plural.split(" ", 1)
+    if n == 1:
+        noun = noun[:-3] + "y" if noun.endswith("ies") else noun[:-2] if noun.endswith("sses") else noun[:-1]
+    return " ".join((f"{n:,}", noun, *rest))
+
+
+def there_are(n: int, plural: str) -> str:
+    return f"there {'is' if n == 1 else 'are'} {counted(n, plural)}"

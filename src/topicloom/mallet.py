@@ -21,13 +21,14 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array, UInt64Array
 from topicloom.corpus._checks import read_only
+from topicloom.corpus._limits import Limits
 from topicloom.corpus._lines import as_path, malformed, open_bytes, replacing
 from topicloom.corpus._streams import GrowingArray, document_blocks, pointers
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.estimates import from_assignments
 from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.state import AnyState, rebuild_counts
+from topicloom.inference.state import AnyState, LabeledState, SoftLabeledState, rebuild_counts
 from topicloom.kernels._jit import kernel
 
 PathLike = str | os.PathLike[str]
@@ -51,7 +52,7 @@ class MalletState(NamedTuple):
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
-def read_state(path: PathLike, corpus: Corpus | None = None) -> MalletState:
+def read_state(path: PathLike, corpus: Corpus | None = None, *, max_size: int | None = None) -> MalletState:
     """Corpus, assignments and priors from a state file, gzipped or plain.
 
     Without a ``corpus`` one is made from the file: word v is the type with index v (``<v>`` where the file never
@@ -60,11 +61,14 @@ def read_state(path: PathLike, corpus: Corpus | None = None) -> MalletState:
 
     With the ``corpus`` that was sampled, types are matched by name and documents by number; each document must have
     the same words, as often, in both.
+
+    Document numbers and type indices may go up to 2**20, or to 1,000 per token if that is more, and to ``max_size`` if
+    it is given.
     """
     source = as_path(path)
     with open_bytes(source) as file:
         alpha, beta, first, n_lines = _read_header(source, file)
-        tokens = _Tokens(source, len(alpha), n_lines + 1)
+        tokens = _Tokens(source, len(alpha), n_lines + 1, Limits(source, max_size))
         tokens.read(file, first)
     docs, words, topics = tokens.docs.finish(), tokens.words.finish(), tokens.topics.finish()
     if corpus is None:
@@ -112,8 +116,8 @@ def _read_header(path: Path, file: IO[bytes]) -> tuple[FloatArray, float, bytes,
 class _Tokens:
     """Columns of the file while it is read, a block of lines at a time."""
 
-    def __init__(self, path: Path, n_topics: int, first_line: int) -> None:
-        self._path, self._n_topics, self._line = path, n_topics, first_line
+    def __init__(self, path: Path, n_topics: int, first_line: int, limits: Limits) -> None:
+        self._path, self._n_topics, self._line, self._limits = path, n_topics, first_line, limits
         self.docs, self.words, self.topics = GrowingArray(), GrowingArray(), GrowingArray()
         self._names: dict[int, str] = {}
         self._hashes = np.zeros(0, np.uint64)  # of each type's name, to notice an index with two names
@@ -142,6 +146,9 @@ class _Tokens:
         if n and topics.max() >= self._n_topics:
             where = int(lines[np.argmax(topics >= self._n_topics)])
             raise self._error(raw, where, f"a topic from 0 to {self._n_topics - 1}, as '#alpha :' has {self._n_topics}")
+        self._limits.entries += n
+        n_docs, n_words = int(docs.max(initial=-1)) + 1, int(words.max(initial=-1)) + 1
+        self._limits.check_sizes(n_docs, n_words, named=False)
         self._add_names(raw, words, lines, name_from, name_to, hashes[:n])
         starts = np.flatnonzero(np.diff(docs, prepend=-1))
         for t in starts.tolist():
@@ -309,6 +316,12 @@ def _source(corpus: Corpus, d: int) -> str:
 
 
 def _check_writable(corpus: Corpus, state: AnyState, prior: Prior) -> None:
+    if isinstance(state, LabeledState | SoftLabeledState):
+        raise InputError(
+            "a state file cannot say which labels a document has, so that whatever reads it would give documents other "
+            "labels, too. Write the model's tables instead (doc_topic_ and topic_word_; topicloom convert --to "
+            "doc-topics or --to topic-words), or save the model."
+        )
     if corpus.weights is not None:
         raise InputError("a weighted corpus has no whole tokens to write; a state file has one line for each.")
     if len(state.z) != corpus.n_tokens or len(prior.beta) != corpus.n_words:

@@ -36,7 +36,7 @@ def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) ->
                 "sweeps" if len(chains) == 1 else f"chain {chain.index}",
                 total=plan.max_iter,
                 completed=chain.sweep,
-                note="compiling the sampler, once after an install …",
+                note="starting …",
             )
             for chain in chains
         }

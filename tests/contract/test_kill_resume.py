@@ -14,6 +14,7 @@ import pytest
 from safetensors import safe_open
 
 import topicloom
+from saved import file_of, files_in
 from topicloom.corpus import formats
 from topicloom.errors import StorageError
 
@@ -70,10 +71,11 @@ def content(path: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
 
 def assert_same_bits(directory: Path, other: Path) -> None:
     assert status(directory) == status(other) == "finished"
-    names = sorted(path.name for path in other.glob("*.safetensors"))
-    assert names == ["chain-0.safetensors", "chain-1.safetensors", "corpus.safetensors", "model.safetensors"]
+    names = ["chain-0.safetensors", "chain-1.safetensors", "corpus.safetensors", "model.safetensors"]
+    assert files_in(directory) == files_in(other) == [*names[:3], "manifest.json", names[3]]
     for name in names:
-        found, expected = content(directory / name), content(other / name)
+        role = name.removesuffix(".safetensors")
+        found, expected = content(file_of(directory, role)), content(file_of(other, role))
         assert found.keys() == expected.keys()
         for array, values in expected.items():
             assert found[array] == values, f"{array} of {name} differs"
@@ -122,7 +124,7 @@ def test_interrupted_and_resumed(corpus_file: Path, uninterrupted: Path, tmp_pat
     told = log.read_text()
     assert told in [f"topicloom: interrupted after sweep {n}. Go on with: topicloom resume {out}\n" for n in done]
     assert status(out) == "running"
-    assert not (out / "model.safetensors").exists()
+    assert not list(out.glob("model*"))
     run("resume", out, "--quiet", folder=tmp_path)
     assert_same_bits(out, uninterrupted)
 

@@ -12,6 +12,7 @@ import pytest
 from safetensors import safe_open
 
 import topicloom
+from saved import file_of
 from topicloom import LDA
 from topicloom.arrays import read_arrays
 from topicloom.corpus import formats
@@ -51,5 +52,6 @@ def test_killed_and_resumed(mode: str, tmp_path: Path) -> None:
     assert json.loads((out / "manifest.json").read_text())["status"] == "running"
     assert 30 <= iterations_done(out) < ITERATIONS
     topicloom.resume(out, n_jobs=2)
-    for name in ("chain-0.safetensors", "model.safetensors"):
-        assert read_arrays(out / name)[2] == read_arrays(tmp_path / "straight" / name)[2]  # digests of all arrays
+    for role in ("chain-0", "model"):
+        found, expected = (read_arrays(file_of(folder, role)) for folder in (out, tmp_path / "straight"))
+        assert found[2] == expected[2]  # digests of all arrays

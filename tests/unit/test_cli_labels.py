@@ -70,6 +70,26 @@ def test_predict_and_evaluate(files: Path) -> None:
     assert "coverage" not in done.stdout
 
 
+@pytest.mark.parametrize("rule", ["meta", "threshold"])
+def test_evaluate_and_score_agree_on_labels_that_training_never_saw(files: Path, tmp_path: Path, rule: str) -> None:
+    rows = list(csv.DictReader((files / "test.csv").read_text().splitlines()))
+    with (tmp_path / "unseen.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "tags"])
+        writer.writerows([row["text"], row["tags"] + (" new" if d % 2 else " newer")] for d, row in enumerate(rows))
+    model = topicloom.load(files / "model").set_params(label_rule=rule)
+    model.save(tmp_path / "model")
+    scores: list[float] = []
+    for file, told in (("test.csv", False), ("unseen.csv", True)):
+        path = files / file if file == "test.csv" else tmp_path / file
+        done = run("evaluate", tmp_path / "model", path, "--label-column", "tags", "--json")
+        assert ("that the model has never seen: 2; they count as missed" in done.stderr) == told
+        scores.append(json.loads(done.stdout)["scores"]["micro_f1"])
+        own = [row["tags"].split() + (["new" if d % 2 else "newer"] if told else []) for d, row in enumerate(rows)]
+        assert scores[-1] == model.score([row["text"] for row in rows], own)
+    assert scores[1] < scores[0] - 0.1
+
+
 def test_predictions_in_other_forms(files: Path) -> None:
     done = run("predict", files / "model", files / "test.csv", "--probabilities", "--json", "--rule", "count",
                "--n-labels", "1")  # fmt: skip
@@ -105,10 +125,12 @@ def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     train = files / "train.csv"
     assert "--model best: not known" in refused("fit-labels", train, "--out", tmp_path / "m", "--model", "best")
     assert "--label-topics is for" in refused("fit-labels", train, "--out", tmp_path / "m", "--label-topics", "3")
-    assert "the documents have no labels" in refused("fit-labels", train, "--out", tmp_path / "m")
+    message = refused("fit-labels", train, "--out", tmp_path / "m")
+    assert "have no labels to learn from; name the column that holds them with --label-column." in message
+    assert message.endswith("The columns of " + str(train) + " are 'name', 'text', 'tags'.")
+    assert not (tmp_path / "m").exists()
     assert "not an empty directory" in refused("fit-labels", train, "--out", files / "model")
     assert "label_rule" not in refused("fit-labels", train, "--out", tmp_path / "m", "--label-rule", "x")
-    assert "have no labels to compare with" in refused("evaluate", files / "model", files / "test.csv")
     assert "give a file of them" in refused("evaluate", files / "model")
     assert "--measures nothing: not known" in refused(
         "evaluate", files / "model", files / "test.csv", "--label-column", "tags", "--measures", "nothing"

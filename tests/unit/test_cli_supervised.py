@@ -83,7 +83,11 @@ def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     assert "--loss is not for --task numbers" in refused(
         "fit-supervised", train, "--out", out, "--task", "numbers", "--loss", "hinge"
     )
-    assert "requires y" in refused("fit-supervised", train, "--out", out)
+    for task, role in (("classes", "label"), ("numbers", "response")):
+        message = refused("fit-supervised", train, "--out", out, "--task", task)
+        assert f"have no {role}s to learn from; name the column that holds them with --{role}-column." in message
+        assert message.endswith("are 'name', 'text', 'kind', 'price'.")
+    assert not out.exists()
     assert "--rule and --n-labels are for" in refused("predict", files / "classes", train, "--rule", "count")
     assert "give a file of them" in refused("evaluate", files / "classes")
     assert "--probabilities needs" in refused("predict", files / "numbers", train, "--probabilities")

@@ -45,6 +45,18 @@ def test_differences_and_trends(draws: np.ndarray) -> None:
     np.testing.assert_allclose(mixture_trend(draws[:, :2]).mean, (draws[:, 1] - draws[:, 0]).mean(axis=0))
 
 
+def test_a_trend_counts_collections_by_their_weight(draws: np.ndarray) -> None:
+    times, weights = [0, 1, 2, 5], [1409, 30, 200, 1]
+    found = mixture_trend(draws, times, weights=weights)
+    slopes = np.array([np.polyfit(times, draw, 1, w=np.sqrt(weights))[0] for draw in draws])
+    np.testing.assert_allclose(found.mean, slopes.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.probability, (slopes > 0).mean(axis=0))
+    even = mixture_trend(draws, times, weights=[3, 3, 3, 3])
+    np.testing.assert_allclose(even.mean, mixture_trend(draws, times).mean, atol=1e-15)
+    alone = mixture_trend(draws, times, weights=[1, 0, 0, 1])
+    np.testing.assert_allclose(alone.mean, mixture_trend(draws[:, [0, 3]], [0, 5]).mean, atol=1e-15)
+
+
 def test_merged_collections_are_weighted(draws: np.ndarray) -> None:
     found = merged_draws(draws, np.array([0, 1, 0, 1]), np.array([1, 1, 3, 0]))
     np.testing.assert_allclose(found[:, 0], (draws[:, 0] + 3 * draws[:, 2]) / 4)
@@ -60,6 +72,9 @@ def test_merged_collections_are_weighted(draws: np.ndarray) -> None:
         (lambda d: mixture_difference(d[0], 0, 1), "expected samples × collections × topics"),
         (lambda d: mixture_trend(d, [1, 2]), "one number for each of 4 collections"),
         (lambda d: mixture_trend(d, [1, 1, 1, 1]), "two times or more"),
+        (lambda d: mixture_trend(d, [1, 2, 3, 4], weights=[0, 0, 9, 0]), "two times or more"),
+        (lambda d: mixture_trend(d, [1, 2, 3, 4], weights=[1, 2]), "weights must have one number"),
+        (lambda d: mixture_trend(d, [1, 2, 3, 4], weights=[1, 2, -1, 1]), "weights must have one number"),
         (lambda d: merged_draws(d, [0, 1], [1, 1]), "one entry for each of 4"),
         (lambda d: merged_draws(d, [0, 0, 0, 1], [1, 1, 1, 0]), "needs some weight"),
         (lambda d: topic_clusters(d[0], 5), "n_clusters=5 must be from 1 to 4"),

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import topicloom
 from topicloom import LDA, CompoundLDA
@@ -43,14 +45,16 @@ def test_one_collection_with_a_flat_mixture_is_lda(data, sampler: str) -> None:
     matrix = data.corpus.to_matrix()
     np.testing.assert_array_equal(flat.transform(matrix), plain.transform(matrix))
     assert flat.perplexity(matrix) == plain.perplexity(matrix)
-    assert flat.fingerprint_ == plain.fingerprint_
+    np.testing.assert_array_equal(flat.alpha_, plain.alpha_)
+    np.testing.assert_array_equal(flat.beta_, plain.beta_)
 
 
 def test_one_collection_with_a_flat_mixture_learns_eta_as_lda_does(data) -> None:
     plain = LDA(5, doc_topic_prior=0.2, max_iter=40, random_state=3).fit(data.corpus)
     flat = CompoundLDA(5, concentration=1.0, mixtures=np.full(5, 0.2), max_iter=40, random_state=3)
     flat.fit(data.corpus, groups=[7] * data.corpus.n_docs)
-    assert flat.fingerprint_ == plain.fingerprint_
+    for name in ("components_", "alpha_", "beta_"):
+        np.testing.assert_array_equal(getattr(flat, name), getattr(plain, name))
 
 
 @pytest.mark.parametrize("inference", ["ags", "mgs"])
@@ -109,7 +113,8 @@ def test_differences_and_trends(data, model: CompoundLDA) -> None:
     assert itself["probability"].to_list() == [0.5] * 4
     order = ["collection2", "collection0", "collection1"]
     trend = model.trends(order, frame="polars")
-    slopes = [np.polyfit(range(3), model.pi_[[2, 0, 1], k], 1)[0] for k in range(4)]
+    weight = np.sqrt(model.collection_docs_[[2, 0, 1]])  # polyfit squares it
+    slopes = [np.polyfit(range(3), model.pi_[[2, 0, 1], k], 1, w=weight)[0] for k in range(4)]
     np.testing.assert_allclose(trend["mean"], slopes, atol=1e-9)
     later = model.trends(order, times=[0, 10, 20], frame="polars")
     np.testing.assert_allclose(later["mean"].to_numpy() * 10, slopes, atol=1e-9)
@@ -131,17 +136,61 @@ def test_labels_of_any_hashable_kind(data) -> None:
     assert len(CompoundLDA(3, max_iter=3, random_state=0).fit(corpus, groups=pairs).collections_) == 3
     np.testing.assert_allclose(
         by_year.trends(frame="polars")["mean"],
-        [np.polyfit([1987, 1999, 2010], by_year.pi_[:, k], 1)[0] for k in range(3)],
+        [np.polyfit([1987, 1999, 2010], by_year.pi_[:, k], 1, w=np.sqrt([25, 40, 35]))[0] for k in range(3)],
         atol=1e-9,
     )
 
 
-def test_documents_without_collections_are_one(data) -> None:
+def test_one_collection_is_lda_with_a_learned_base_measure(data) -> None:
     matrix = data.corpus.to_matrix()
-    found = CompoundLDA(4, topic_word_prior=0.1, max_iter=60, random_state=0).fit(matrix)
+    found = CompoundLDA(4, topic_word_prior=0.1, max_iter=60, random_state=0).fit(matrix, ["all"] * 100)
     assert found.collections_ == ("all",)
     np.testing.assert_allclose(found.alpha_, found.gamma_ * found.pi_[0])
     assert np.ptp(found.alpha_) > 0.05  # the base measure has become asymmetric
+
+
+def test_collections_may_come_as_y(data) -> None:
+    matrix, groups = data.corpus.to_matrix(), np.array(data.corpus.groups)
+    quick = CompoundLDA(3, max_iter=6, random_state=0)
+    by_name = clone(quick).fit(matrix, groups=groups)
+    by_y = clone(quick).fit(matrix, groups)
+    assert by_y.collections_ == ("collection0", "collection1", "collection2")
+    assert by_y.fingerprint_ == by_name.fingerprint_
+    assert clone(quick).fit(matrix, groups, groups=list(groups)).fingerprint_ == by_name.fingerprint_
+    assert by_y.score(matrix, groups) == by_y.score(matrix, groups=groups) != by_y.score(matrix)
+    theta = clone(quick).fit_transform(matrix, groups)
+    np.testing.assert_array_equal(theta, by_y.transform(matrix))
+
+
+def test_grid_search_takes_collections_as_y_and_never_loses_them(data) -> None:
+    matrix, groups = data.corpus.to_matrix(), np.array(data.corpus.groups)
+    search = GridSearchCV(CompoundLDA(max_iter=4, random_state=0), {"n_components": [2, 3]}, cv=2)
+    assert search.fit(matrix, groups).best_estimator_.collections_ == ("collection0", "collection1", "collection2")
+    assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
+    alone = clone(search).set_params(cv=GroupKFold(2), error_score="raise")
+    with pytest.raises(InputError, match=r"the collection of each document is needed"):  # groups are for the splitter
+        alone.fit(matrix, groups=groups)
+
+
+@pytest.mark.parametrize("inference", ["ags", "mgs", "vem"])
+def test_collections_that_are_missing_or_contradict_each_other_are_refused(data, inference: str) -> None:
+    corpus, matrix = data.corpus, data.corpus.to_matrix()
+    other = ["x", "y"] * 50
+    model = CompoundLDA(3, inference=inference, max_iter=3, random_state=0)
+    for arguments, options, message in [
+        ((matrix,), {}, "use LDA"),
+        ((corpus, other), {}, "the corpus has groups that differ"),
+        ((matrix, other), {"groups": list(corpus.groups)}, "groups are given that differ"),
+        ((matrix, other[:-1]), {}, "y has 99 labels but there are 100 documents"),
+        ((matrix, 7), {}, "y is int; give one label per document"),
+        ((matrix, [None, *other[1:]]), {}, "document 0 has no collection"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            model.fit(*arguments, **options)
+        assert not hasattr(model, "seed_")
+    fitted = model.set_params(inference="ags").fit(corpus)
+    with pytest.raises(InputError, match="give one of them alone"):
+        fitted.score(matrix, other, groups=other)
 
 
 def test_new_documents_with_a_known_an_unknown_and_no_collection(data, model: CompoundLDA) -> None:
@@ -291,7 +340,7 @@ def test_bad_parameters(data, options: dict, message: str) -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ("abc", "groups is str; give one label a document"),
+        ("abc", "groups is str; give one label per document"),
         (3, "groups is int"),
         (["a"] * 99, "99 labels but there are 100 documents"),
         (["a"] * 50 + [None] + ["b"] * 49, "document 50 has no collection"),
@@ -306,7 +355,7 @@ def test_bad_groups(data, groups, message: str) -> None:
 def test_labels_that_a_file_cannot_hold(data, tmp_path: Path) -> None:
     groups = [("pair", d % 2) for d in range(100)]
     found = CompoundLDA(3, max_iter=3, random_state=0).fit(data.corpus, groups=groups)
-    with pytest.raises(InputError, match="cannot be saved; use text or numbers"):
+    with pytest.raises(InputError, match="cannot be saved; use text, numbers or dates"):
         found.save(tmp_path / "model")
 
 

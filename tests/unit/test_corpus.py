@@ -152,8 +152,19 @@ def test_fingerprint_tells_corpora_apart():
     assert len({make().fingerprint, *(other.fingerprint for other in others)}) == 6
 
 
-def test_fingerprint_of_a_word_that_is_not_unicode():
-    assert make(vocabulary=("a", "b", "\udcff")).fingerprint != make().fingerprint
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocabulary": ("a", "b", "\udcff")},
+        {"ids": ("x", "y\ud800", "z")},
+        {"labels": (("x",), (), ("y", "\udc00"))},
+        {"groups": (1, "\ud83d", None)},
+        {"times": np.array(["1999", "2000", "\udcff"])},
+    ],
+)
+def test_a_lone_surrogate_is_refused_at_the_door(changes):
+    with pytest.raises(InputError, match=rf"{next(iter(changes))}: entry \d is .*lone surrogate"):
+        make(**changes)
 
 
 # -- parts ----------------------------------------------------------------------------------------------------
@@ -191,7 +202,7 @@ def test_select_takes_the_weights():
     [
         ([], "no document is selected"),
         ([False, False, False], "no document is selected"),
-        ([True], "mask has 1 entries but there are 3"),
+        ([True], "mask has 1 entry but there are 3"),
         ([3], "outside 0 to 2"),
         ([-4], "outside 0 to 2"),
         ([0.5], "whole numbers"),
@@ -252,20 +263,20 @@ def test_with_metadata_changes_only_what_is_given():
         ({"vocabulary": "abc"}, "vocabulary must be a sequence"),
         ({"vocabulary": {"a", "b", "c"}}, "vocabulary must be a sequence"),
         ({"vocabulary": {"a": 2, "b": 1, "c": 0}}, "vocabulary must be a sequence"),
-        ({"weights": [1.0]}, "weights has 1 entries but there are 4"),
+        ({"weights": [1.0]}, "weights has 1 entry but there are 4"),
         ({"weights": [1, 2, np.nan, 1]}, "weights: entry 2 is nan"),
         ({"weights": [1, 2, np.inf, 1]}, "weights: entry 2 is inf"),
         ({"weights": [1, 2, -0.5, 1]}, "weights: entry 2 is -0.5"),
-        ({"ids": ["a"]}, "ids has 1 entries but there are 3 documents"),
+        ({"ids": ["a"]}, "ids has 1 entry but there are 3 documents"),
         ({"ids": "abc"}, "ids must be a sequence"),
         ({"ids": ["a", 1, "c"]}, "ids: entry 1 is 1"),
-        ({"labels": [["a"]]}, "labels has 1 entries"),
+        ({"labels": [["a"]]}, "labels has 1 entry"),
         ({"labels": ["a", "b", "c"]}, "document 0: labels must be a sequence of strings"),
         ({"labels": [[], None, []]}, "document 1: labels"),
         ({"labels": [[], [], [1]]}, "document 2: labels"),
         ({"groups": [1, 2]}, "groups has 2 entries"),
         ({"groups": [1, [2], 3]}, "groups: entry 1"),
-        ({"responses": [1.0]}, "responses has 1 entries"),
+        ({"responses": [1.0]}, "responses has 1 entry"),
         ({"responses": [1, 2, np.nan]}, "responses: entry 2 is nan"),
         ({"responses": [[1], [2], [3]]}, "responses must have one dimension"),
         ({"responses": ["a", "b", "c"]}, "responses holds"),
@@ -352,7 +363,7 @@ def test_bad_counts_are_named(form, bad, message):
         (sp.csr_array(np.array([[1j]])), {}, "must be numbers"),
         (np.zeros((0, 3)), {}, "at least one document"),
         (np.zeros((3, 0)), {}, "at least one document"),
-        (COUNTS, {"vocabulary": ["a"]}, "vocabulary has 1 entries but there are 3 columns"),
+        (COUNTS, {"vocabulary": ["a"]}, "vocabulary has 1 entry but there are 3 columns"),
         (COUNTS, {"vocabulary": ["a", "b", "a"]}, "twice"),
         (COUNTS, {"vocabulary": "abc"}, "vocabulary must be a sequence"),
         (COUNTS, {"labels": ["sport", "news", "art"]}, "document 0: labels must be a sequence"),

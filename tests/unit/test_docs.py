@@ -74,6 +74,7 @@ def docstrings_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page, in order, as one program."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, object] = {"__name__": page.stem}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -113,7 +113,7 @@ def test_svmlight_targets(tmp_path):
     path = put(tmp_path / "a.svm", "1,3 qid:7 1:1\n qid:7 2:1\n2 qid:8\n")
     corpus = read(path)
     assert corpus.labels == (("1", "3"), (), ("2",))
-    assert corpus.groups == ("7", "7", "8")
+    assert corpus.groups == (7, 7, 8)
     assert corpus.doc_lengths.tolist() == [1, 1, 0]
     assert read(path, target="none").labels is None
     refused(path, "line 1", "'1,3'", target="response")
@@ -231,7 +231,7 @@ def test_a_folder(tmp_path):
     corpus = read(tmp_path)
     assert corpus.fingerprint == BAG.fingerprint
     assert corpus.labels == (("x", "y"), (), ("z",), ())
-    assert corpus.groups == ("1999", "1999", "2000", "2001")
+    assert corpus.groups == (1999, 1999, 2000, 2001)
     assert corpus.responses.tolist() == [0.5, 1, 2, -1e-3]
     assert corpus.ids == ("a", "b b", "c", "d")
     for name in ("labels.txt", "vocab.txt"):

@@ -19,6 +19,7 @@ def double(x):
 
 def compiled(folder: Path) -> types.ModuleType:
     """As a new process would have it."""
+    folder.mkdir(exist_ok=True)
     path = folder / "of_a_test.py"
     if not path.exists():
         path.write_text(SOURCE)

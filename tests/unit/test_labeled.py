@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import topicloom
+from saved import file_of, put
 from topicloom import DependencyLDA, LabeledLDA, PriorLDA
 from topicloom.corpus import Corpus, from_matrix, split_documents
 from topicloom.datasets import synthetic_labeled
@@ -257,7 +258,7 @@ def test_labels_that_training_never_saw_count_as_missed(parts: tuple[Corpus, Cor
     truth = np.hstack([truth_of(test, model.classes_), np.ones((test.n_docs, 1), bool)])
     answer = np.hstack([model.predict(test), np.zeros((test.n_docs, 1), int)])
     assert model.score(test, more) == pytest.approx(label_set_scores(truth, answer)["micro_f1"])
-    with pytest.raises(InputError, match="a column a class"):
+    with pytest.raises(InputError, match="a column per class"):
         model.score(test, truth)
 
 
@@ -390,11 +391,11 @@ def test_resumed_runs_equal_straight_ones(kind: type, inference: str, corpus: Co
 
 def test_a_damaged_run_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     quick(checkpoint_dir=tmp_path / "run", holdout=0.0).fit(corpus)
-    (tmp_path / "run" / "labels.safetensors").unlink()
-    with pytest.raises(StorageError, match=r"has no labels\.safetensors"):
+    file_of(tmp_path / "run", "labels").unlink()
+    with pytest.raises(StorageError, match=r"has no labels-\w+\.safetensors"):
         topicloom.resume(tmp_path / "run", max_iter=30)
     quick(checkpoint_dir=tmp_path / "other", holdout=0.0).fit(corpus.select(np.arange(50)))
-    (tmp_path / "other" / "labels.safetensors").rename(tmp_path / "run" / "labels.safetensors")
+    put(tmp_path / "run", "labels", file_of(tmp_path / "other", "labels"))
     with pytest.raises(StorageError, match="labels of 50 documents; the corpus has 160"):
         topicloom.resume(tmp_path / "run", max_iter=30)
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["kind"] == "PriorLDA"

@@ -174,7 +174,7 @@ def test_texts_go_in_as_they_are() -> None:
 
 def test_unknown_words_are_counted_and_reported() -> None:
     model = LDA(2, max_iter=10, random_state=0).fit(TEXTS)
-    with pytest.warns(UnknownWordsWarning, match=r"67% of the words in 1 documents are not in the model's vocabulary"):
+    with pytest.warns(UnknownWordsWarning, match=r"67% of the words in 1 document are not in the model's vocabulary"):
         model.transform(["whale kraken cat"])
     other = from_texts(["the cat and the unicorn sat on the mat"])
     frame = model.doc_topics_frame(other)

@@ -10,6 +10,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 
 import topicloom
+from saved import file_of, files_in, put
 from topicloom import MedLDAClassifier, MedLDARegressor
 from topicloom.corpus import Corpus
 from topicloom.datasets import synthetic_labeled, synthetic_lda
@@ -258,10 +259,10 @@ def test_saved_models_are_the_same(data: Data, tmp_path: Path) -> None:
         model.save(tmp_path / f"{n} alone", corpus=False)
         alone = topicloom.load(tmp_path / f"{n} alone")
         np.testing.assert_array_equal(alone.predict(data.X), model.predict(data.X))
-        assert not (tmp_path / f"{n} alone" / "targets.safetensors").exists()
+        assert files_in(tmp_path / f"{n} alone") == ["manifest.json", "model.safetensors"]
     longer = topicloom.resume(tmp_path / "0", max_iter=24)
     np.testing.assert_array_equal(longer.coef_, classifier(max_iter=24).fit(data.X, data.names).coef_)
-    (tmp_path / "1" / "targets.safetensors").unlink()
+    file_of(tmp_path / "1", "targets").unlink()
     with pytest.raises(StorageError, match="not complete"):
         topicloom.load(tmp_path / "1").chains_  # noqa: B018
 
@@ -348,7 +349,7 @@ def test_data_are_refused(data: Data) -> None:
 def test_a_document_too_few(tmp_path: Path, data: Data) -> None:
     classifier().fit(data.X, data.names).save(tmp_path / "a")
     classifier().fit(data.X[:100], data.names[:100]).save(tmp_path / "b")
-    (tmp_path / "b" / "targets.safetensors").replace(tmp_path / "a" / "targets.safetensors")
+    put(tmp_path / "a", "targets", file_of(tmp_path / "b", "targets"))
     with pytest.raises(StorageError, match="has targets of 100 documents; the corpus has 260"):
         topicloom.load(tmp_path / "a").chains_  # noqa: B018
 

@@ -1,5 +1,7 @@
 """Work on threads: order, failures, and what threads write."""
 
+import subprocess
+import sys
 import threading
 import time
 from itertools import pairwise
@@ -7,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from topicloom.errors import InputError
+from topicloom.inference import parallel
 from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds, run_steps
 
 
@@ -240,3 +244,56 @@ def test_cuts_are_even_and_leave_nothing_out() -> None:
     sums = [loads[slice(*part)].sum() for part in parts]
     assert max(sums) - min(sums) < 40
     assert cut(np.zeros(0, np.int64), 3) == []
+
+
+IN_A_THREAD = """
+import threading
+import numpy as np
+from topicloom import LDA
+
+def fit():
+    if {late}:
+        threading.main_thread().join()
+    X = np.random.default_rng(0).integers(0, 4, (40, 9))
+    model = LDA(2, max_iter=3, n_chains=2, random_state=0, n_jobs={n_jobs}).fit(X)
+    print(model.fingerprint_, model.transform(X[:5]).tobytes().hex())
+
+threading.Thread(target=fit).start()
+"""
+
+
+def test_a_fit_in_a_thread_goes_on_when_the_main_thread_has_ended() -> None:
+    printed = []
+    for late, n_jobs in ((False, 1), (True, 2)):
+        code = IN_A_THREAD.format(late=late, n_jobs=n_jobs)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        printed.append(done.stdout)
+    assert printed[0] == printed[1] != ""
+
+
+def test_threads_end_with_the_thread_that_they_worked_for() -> None:
+    def call() -> None:
+        met = threading.Barrier(3, timeout=20)
+        run_parallel(lambda _: met.wait(), range(3), 3)
+
+    before = set(threading.enumerate())
+    caller = threading.Thread(target=call)
+    caller.start()
+    caller.join()
+    for helper in set(threading.enumerate()) - before:
+        helper.join(20)
+        assert not helper.is_alive()
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_threads_that_cannot_be_had(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(parallel, "_local", parallel._Local())
+    monkeypatch.setattr(threading.Thread, "start", start)
+    done: list[int] = []
+    with pytest.raises(InputError, match="does not let this process have 4 threads: take a smaller n_jobs"):
+        run(done.append, range(4), 4)
+    assert done == []

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from saved import file_of, put
 from topicloom import LDA, Corpus, load, resume
-from topicloom.arrays import read_arrays, write_arrays
+from topicloom.arrays import read_arrays
 from topicloom.cli.files import _state_of
 from topicloom.corpus.stored import is_mapped, load_corpus, save_corpus
 from topicloom.datasets import bands, synthetic_lda
@@ -209,10 +210,9 @@ def test_a_state_file_has_the_first_path(corpus: Corpus, tmp_path: Path) -> None
 def test_models_without_a_record_of_agreement_are_read(corpus: Corpus, tmp_path: Path) -> None:
     """As models were before there were paths."""
     model = LDA(4, max_iter=20, random_state=0, checkpoint_dir=tmp_path / "run").fit(corpus)
-    path = tmp_path / "run" / "chain-0.safetensors"
-    arrays, info, _ = read_arrays(path)
+    arrays, info, _ = read_arrays(file_of(tmp_path / "run", "chain-0"))
     del arrays["trace_agreement"]
-    write_arrays(path, arrays, info)
+    put(tmp_path / "run", "chain-0", (arrays, info))
     assert resume(tmp_path / "run", max_iter=21).trace_ == model.trace_
 
 

@@ -43,11 +43,16 @@ def test_every_method_learns(method: str, corpus: Corpus) -> None:
 def test_verdicts_say_when_a_claim_fails(corpus: Corpus) -> None:
     good = {m: [Curve([1, 9], [-9.0, -8.0], [-9.0, -8.0], [-9.0, -8.0])] for m in METHODS}
     text = " ".join(cvb.verdicts(good))
-    assert "CVB above VB in bound: DOES NOT HOLD (+0.0000 a token)" in text
+    assert (
+        "CVB above VB in bound: DOES NOT HOLD on average (+0.0000 per token), from the same seed in 0 of 1 runs" in text
+    )
+    assert "CVB converges faster than VB: DOES NOT HOLD (CVB 9, VB 9 iterations)" in text
     good["Gibbs"] = [Curve([1, 5, 99], [np.nan] * 3, [-9.0, -7.5, -7.0])]
     good["CVB"] = [Curve([1, 9], [-7.0, -7.0], [-7.5, -7.5], [-7.0, -7.0])]
     text = " ".join(cvb.verdicts(good))
     assert "DOES NOT HOLD" not in text
+    assert "in bound: holds on average (+1.0000 per token), from the same seed in 1 of 1 runs" in text
+    assert "CVB converges faster than VB: holds (CVB 1, VB 9 iterations)" in text
     assert "Gibbs 99 iterations" in text
     shown = cvb.report("made up", corpus, 4, good)
     assert "| CVB, second order | -7.0000 | -7.0000 |" in shown

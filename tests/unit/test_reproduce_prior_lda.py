@@ -61,9 +61,11 @@ def test_methods_share_their_chains_and_verdicts_count() -> None:
         assert one[estimator].sum() == pytest.approx(train.n_tokens)
         assert total[estimator].sum() == pytest.approx(6 * train.n_tokens)
     text = "\n".join(_prior_lda.verdicts("bibtex", [dict.fromkeys(scores, 0.0)]))
-    assert "below by more: CGS 1 × 1 (-0.2388)" in text
+    assert "Micro-F in the paper's own form: below by more than 0.03: CGS 1 × 1 (-0.2388)" in text
+    assert "Macro-F in the paper's own form: below by more than 0.03: CGS 1 × 1 (-0.1582)" in text
     text = "\n".join(_prior_lda.verdicts("bibtex", [dict.fromkeys(scores, 0.5)]))
-    assert "all within 0.03 of the printed Micro-F or above" in text
+    for measure in ("Micro-F", "Macro-F"):
+        assert f"{measure} in the paper's own form: all within 0.03 of the printed figures or above" in text
 
 
 def test_the_benchmark_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

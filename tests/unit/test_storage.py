@@ -1,5 +1,6 @@
 """Model directories: what is written is what is read, and what is damaged is refused."""
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from saved import file_of, files_in, put, sign
 from topicloom import LDA, Corpus, from_texts, load, resume
 from topicloom.arrays import read_arrays, write_arrays
 from topicloom.corpus.stored import load_corpus, save_corpus
@@ -51,7 +53,7 @@ def test_a_loaded_model_equals_the_saved_one(model: LDA, saved: Path, corpus: Co
 def test_no_pickle_and_readable_by_others(saved: Path) -> None:
     from safetensors.numpy import load_file
 
-    assert sorted(path.name for path in saved.iterdir()) == [
+    assert files_in(saved) == [
         "chain-0.safetensors",
         "chain-1.safetensors",
         "corpus.safetensors",
@@ -60,19 +62,19 @@ def test_no_pickle_and_readable_by_others(saved: Path) -> None:
     ]
     manifest = json.loads((saved / "manifest.json").read_text())
     assert manifest["format"] == "topicloom"
-    assert manifest["version"] == 1
-    assert load_file(saved / "model.safetensors")["by_word"].shape == (30, 3)
+    assert manifest["version"] == 2
+    assert load_file(saved / manifest["files"]["model"]["file"])["by_word"].shape == (30, 3)
 
 
 def test_without_the_corpus_the_model_still_predicts(model: LDA, corpus: Corpus, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     model.save(tmp_path / "m", corpus=False)  # over the first, whose text must go
-    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["manifest.json", "model.safetensors"]
+    assert files_in(tmp_path / "m") == ["manifest.json", "model.safetensors"]
     again = load(tmp_path / "m")
     np.testing.assert_array_equal(again.transform(corpus), model.transform(corpus))
     with pytest.raises(StorageError, match=r"saved without its corpus"):
         _ = again.doc_topic_
-    with pytest.raises(StorageError, match=r"has no corpus.safetensors"):
+    with pytest.raises(StorageError, match=r"has no corpus file; it is not complete"):
         resume(tmp_path / "m", max_iter=30)
 
 
@@ -84,14 +86,14 @@ def test_a_finished_model_can_be_taken_further(model: LDA, saved: Path) -> None:
     assert load(saved).fingerprint_ == further.fingerprint_
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "corpus.safetensors", "chain-1.safetensors"])
+@pytest.mark.parametrize("role", ["model", "corpus", "chain-1"])
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text"])
-def test_damaged_files_are_refused(saved: Path, name: str, damage: str) -> None:
-    path = saved / name
+def test_damaged_files_are_refused(saved: Path, role: str, damage: str) -> None:
+    path = file_of(saved, role)
     data = bytearray(path.read_bytes())
     data[-3] ^= 64
     path.write_bytes({"cut": data[:-20], "flipped": data, "empty": b"", "text": b"not arrays " * 20}[damage])
-    with pytest.raises(StorageError, match=rf"{name}.*(damaged|cannot be read)"):
+    with pytest.raises(StorageError, match=rf"{path.name}.*(damaged|cannot be read)"):
         _ = load(saved).chains_
 
 
@@ -100,7 +102,7 @@ def test_damaged_files_are_refused(saved: Path, name: str, damage: str) -> None:
     [
         ("not json", r"is damaged"),
         ('{"a": 1}', r"was not written by topicloom"),
-        ('{"format": "topicloom", "version": 99}', r"format version 99; this topicloom reads versions 1 to 1. Upgrade"),
+        ('{"format": "topicloom", "version": 99}', r"format version 99; this topicloom reads versions 1 to 2. Upgrade"),
         ('{"format": "topicloom", "version": 1}', r"it lacks hashes, kind, params, seed, status"),
         ("[]", r"was not written by topicloom"),
     ],
@@ -113,13 +115,18 @@ def test_foreign_manifests_are_refused(saved: Path, content: str, message: str) 
 
 def test_files_of_another_model_are_refused(saved: Path, corpus: Corpus, tmp_path: Path) -> None:
     LDA(3, max_iter=2, random_state=1).fit(corpus).save(tmp_path / "other")
-    (saved / "model.safetensors").write_bytes((tmp_path / "other" / "model.safetensors").read_bytes())
+    for role in ("corpus", "chain-0", "model"):
+        file_of(saved, role).write_bytes(file_of(tmp_path / "other", role).read_bytes())
     with pytest.raises(StorageError, match=r"does not belong to this directory"):
         load(saved)
+    put(saved, "model", file_of(tmp_path / "other", "model"))
+    again = load(saved)
+    for name in ("corpus_", "chains_"):
+        with pytest.raises(StorageError, match=r"(corpus|chain-0)-\w+\.safetensors does not belong to this directory"):
+            getattr(again, name)
     with pytest.raises(StorageError, match=r"is not a topicloom directory: it has no manifest.json"):
         load(tmp_path)
-    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
-    (tmp_path / "other" / "manifest.json").write_text(json.dumps(manifest | {"kind": "Oracle"}))
+    sign(tmp_path / "other", kind="Oracle")
     with pytest.raises(StorageError, match=r"names the model 'Oracle'"):
         load(tmp_path / "other")
 
@@ -128,8 +135,11 @@ def test_nothing_is_written_over(model: LDA, corpus: Corpus, tmp_path: Path) -> 
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"is not empty and not a topicloom directory"):
         model.save(tmp_path)
-    with pytest.raises(InputError, match=r"is not empty. Continue the run in it with topicloom.resume"):
+    with pytest.raises(InputError, match=r"has 'thesis.txt', and no manifest.json, so there is no run to resume"):
         LDA(3, checkpoint_dir=tmp_path).fit(corpus)
+    model.save(tmp_path / "m")
+    with pytest.raises(InputError, match=r"is not empty. Continue the run in it with topicloom.resume"):
+        LDA(3, checkpoint_dir=tmp_path / "m").fit(corpus)
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
@@ -171,10 +181,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     write_arrays(path, {"x": np.arange(3)}, {"n": 1})
 
     def fail(*arguments: object) -> None:
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("topicloom.arrays.save_file", fail)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(StorageError, match=r"a.safetensors cannot be written: the disk is full. Make room"):
         write_arrays(path, {"x": np.arange(9)}, {"n": 2})
     arrays, info, _ = read_arrays(path)
     np.testing.assert_array_equal(arrays["x"], [0, 1, 2])

@@ -300,7 +300,7 @@ def test_an_empty_vocabulary_says_why(texts, options, message):
         ({"vocabulary": {"bb": 1, "aa": 0}}, "vocabulary must be a sequence"),
         ({"vocabulary": ["aa"], "min_df": 2}, "leave them out"),
         ({"vocabulary": ["aa"], "max_words": 2}, "leave them out"),
-        ({"ids": ["only one"]}, "ids has 1 entries but there are 2"),
+        ({"ids": ["only one"]}, "ids has 1 entry but there are 2"),
         ({"labels": ["sport", "news"]}, "sequence of strings"),
         ({"responses": [1, float("inf")]}, "responses: entry 1"),
     ],

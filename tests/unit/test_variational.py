@@ -3,6 +3,7 @@
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from typer.testing import CliRunner
 
 import topicloom
-from topicloom import LDA, from_matrix
+from saved import file_of
+from topicloom import LDA, CompoundLDA, from_matrix
 from topicloom.arrays import read_arrays
 from topicloom.cli import app
 from topicloom.corpus import Corpus, formats
@@ -287,8 +289,8 @@ def test_a_stopped_run_goes_on_as_if_it_never_was(mode: str, counts: np.ndarray,
     assert resumed.fingerprint_ == straight.fingerprint_
     np.testing.assert_array_equal(resumed.log_joint_, straight.log_joint_)
     assert resumed.traces_ == straight.traces_
-    for name in ("chain-0.safetensors", "chain-1.safetensors", "model.safetensors"):
-        one, other = (read_arrays(tmp_path / folder / name) for folder in ("stopped", "straight"))
+    for role in ("chain-0", "chain-1", "model"):
+        one, other = (read_arrays(file_of(tmp_path / folder, role)) for folder in ("stopped", "straight"))
         assert one[2] == other[2]  # the digest of all arrays
     longer = topicloom.resume(tmp_path / "stopped", max_iter=whole + 2)
     assert longer.n_iter_ == whole + 2
@@ -331,6 +333,34 @@ def test_partial_fit_learns_from_a_stream(mode: str, corpus: Corpus, tmp_path: P
     model.partial_fit(corpus)
     loaded.partial_fit(corpus)
     assert loaded.fingerprint_ == model.fingerprint_  # it goes on where it was
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 4), ("inference", "other"), ("doc_topic_prior", 0.3), ("topic_word_prior", [0.1] * 5),
+        ("seed_words", {0: ["w1"]}), ("seed_weight", 0.9),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", STREAM)
+def test_a_stream_keeps_what_it_was_made_with(mode: str, name: str, value: Any, corpus: Corpus, tmp_path: Path) -> None:
+    made = LDA(3, inference=mode, random_state=0, total_samples=60).partial_fit(corpus)
+    made.save(tmp_path / "model")
+    value = value if name != "inference" else {"scvb0": "svb", "svb": "scvb0"}[mode]
+    for model in (made, topicloom.load(tmp_path / "model")):
+        before, old = model.fingerprint_, getattr(model, name)
+        with pytest.raises(InputError, match=f"^{name} was .* cannot change it"):
+            model.set_params(**{name: value}).partial_fit(corpus)
+        assert model.fingerprint_ == before
+        model.set_params(**{name: old}).partial_fit(corpus)
+        assert model.fingerprint_ != before
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "cvb_exact", *BATCH])
+def test_a_mode_without_partial_fit_names_those_that_have_it(inference: str, corpus: Corpus) -> None:
+    for model in (LDA(2, inference=inference), CompoundLDA(2)):
+        with pytest.raises(AttributeError, match=r'inference="scvb0" or inference="svb"'):
+            model.partial_fit(corpus)
 
 
 def test_only_streams_have_partial_fit(corpus: Corpus) -> None:

@@ -1,61 +1,13 @@
-"""Groups of options that several commands share: how to read a file, how to cut texts, how to sample."""
+"""Groups of options that several commands share: how to cut texts, how to sample."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from topicloom.errors import InputError
-
-if TYPE_CHECKING:
-    from topicloom.corpus import Corpus
-    from topicloom.models.base import TopicModel
-
-_FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt or folder"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Reading a corpus"""
-
-    format: Annotated[
-        str | None, Option("--format", "--from", "-f", help=f"{_FORMATS}; known by the file's name if left out.")
-    ] = None
-    vocab: Annotated[Path | None, Option("--vocab", help="Words, one a line, of a file that holds word numbers.")] = (
-        None
-    )
-    text_column: Annotated[str | None, Option(help="Column of a table that holds the texts (default: text).")] = None
-    id_column: Annotated[str | None, Option(help="Column that holds the documents' names.")] = None
-    delimiter: Annotated[str | None, Option(help="Character between the columns of a csv file.")] = None
-    encoding: Annotated[str, Option(help="Encoding of texts.")] = "utf-8"
-    transpose: Annotated[bool, Option("--transpose", help="Rows of an mtx or npz matrix are words.")] = False
-
-    def read(self, path: Path, **options: Any) -> "Corpus":
-        import topicloom
-
-        own = {name: getattr(self, name) for name in ("text_column", "id_column", "delimiter")}
-        given = {name: value for name, value in {**own, **options}.items() if value is not None}
-        if self.transpose:
-            given["transpose"] = True
-        vocabulary = given.pop("vocabulary", self.vocab)
-        return topicloom.read(path, self.format, vocabulary=vocabulary, encoding=self.encoding, **given)
-
-    def holds_texts(self, path: Path) -> bool:
-        """Whether the file's format holds texts that are still to be cut into words."""
-        from topicloom.corpus.formats import FORMATS, _format_of
-
-        return "token_pattern" in FORMATS[_format_of(path, self.format)].options
-
-    def read_new(self, path: Path, model: "TopicModel", **options: Any) -> "Corpus":
-        """Documents for a model, in its vocabulary, texts cut as those that it was fitted on."""
-        if not path.exists():
-            raise InputError(f"there is no file {path}.")
-        if not self.holds_texts(path):
-            return self.read(path, **options).with_vocabulary(model.vocabulary_)
-        how = model._text_options
-        return self.read(path, vocabulary=model.vocabulary_, **({} if how is None else how._asdict()), **options)
 
 
 @dataclass(frozen=True)
@@ -181,6 +133,11 @@ def _numbers(name: str, text: str) -> float | list[float]:
 def _stop_words(given: str | None) -> str | list[str] | None:
     if given is None or given == "english":
         return given
+    if not Path(given).exists():
+        raise InputError(
+            f"--stop-words {given} cannot be read: there is no such file, and 'english' is the only list that is built "
+            "in. Give 'english', or a file with the words to leave out."
+        )
     from topicloom.corpus._lines import text_lines
 
     return [word for line in text_lines(Path(given)) for word in line.split()]

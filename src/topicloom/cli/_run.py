@@ -48,6 +48,8 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
                 function(**given)
             except (InputError, StorageError, MissingExtraError) as error:
                 fail(in_options(str(error)))
+            except MemoryError as error:
+                fail(str(error) or "out of memory.")
             except BrokenPipeError:
                 raise  # the reader of our output has seen enough
             except OSError as error:
@@ -76,7 +78,7 @@ def _plain_warnings() -> Iterator[None]:
         say(f"warning: {message}")
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("always", module=r"topicloom\.", category=UserWarning)
+        warnings.simplefilter("always", UserWarning)
         warnings.filterwarnings("ignore", category=InterruptedFitWarning)
         warnings.showwarning = show
         yield
@@ -132,6 +134,19 @@ def say(message: str) -> None:
     typer.echo(f"topicloom: {message}", err=True)
 
 
+def load_topics(directory: Path) -> Any:
+    """A model of topics from its directory."""
+    import topicloom
+
+    model: Any = topicloom.load(directory)
+    if not hasattr(model, "topic_word_"):
+        raise InputError(
+            f"{directory} holds a model of the kind {type(model).__name__}, which has no topics; use it in Python: "
+            f"topicloom.load({str(directory)!r})."
+        )
+    return model
+
+
 def show_json(document: Any) -> None:
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
 
@@ -149,6 +164,13 @@ def show_table(title: str | None, columns: Sequence[tuple[str, bool]], rows: Seq
     for row in rows:
         table.add_row(*row)
     Console(file=sys.stdout, markup=False, highlight=False).print(table)
+
+
+def table_width() -> int:
+    """Columns of the terminal that a table is shown on."""
+    from rich.console import Console
+
+    return Console(file=sys.stdout).width
 
 
 def quoted(path: Path) -> str:

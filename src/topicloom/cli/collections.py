@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting, Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
+from topicloom.cli._options import Cutting
+from topicloom.cli._reading import Reading
+from topicloom.cli._run import (
+    Jobs,
+    Json,
+    ModelDir,
+    load_topics,
+    say,
+    show_json,
+    show_table,
+    table_width,
+)
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import write_rows
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
     from topicloom.models import CompoundLDA
@@ -76,15 +86,20 @@ def fit_collections(
     """
     model = compounding.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     corpus = read_for(model, input, out, reading, cutting, quiet)
-    if corpus.groups is None and not quiet:
-        say("the documents have no groups, so that all are one collection; name their column with --group-column.")
+    if corpus.groups is None:
+        corpus = corpus.with_metadata(groups=["all"] * corpus.n_docs)
+        if not quiet:
+            say(
+                "the documents have no groups, so that all are one collection; name their column with --group-column."
+                + reading.columns_of(input)
+            )
     fit_to(model, corpus, out)
     if json:
-        more = {"gamma": model.gamma_, "collections": [str(label) for label in model.collections_]}
+        more = {"gamma": model.gamma_, "collections": [_plain(label) for label in model.collections_]}
         show_json(summary(model, out) | more)
     elif not quiet and not model.interrupted_:
         _show(model, 6, 0.9)
-        say(f"{len(model.collections_)} collections, γ {model.gamma_:.2f}; the model is in {out}.")
+        say(f"{counted(len(model.collections_), 'collections')}, γ {model.gamma_:.2f}; the model is in {out}.")
     if model.interrupted_:
         tell_stopped(out, model.n_iter_)
 
@@ -100,10 +115,12 @@ def prevalence(
     csv: Annotated[bool, typer.Option("--csv", help="Print a table with all digits.")] = False,
     json: Json = False,
 ) -> None:
-    """Show how much of each collection every topic makes up, with intervals."""
-    import topicloom
+    """Show how much of each collection every topic makes up, with intervals.
 
-    model: Any = topicloom.load(directory)
+    Collections come in order: numbers and dates by their value, other names sorted. A trend is the slope of a line
+    through the collections, in which each counts with its documents.
+    """
+    model = load_topics(directory)
     if not hasattr(model, "prevalence"):
         raise InputError(
             f"{directory} holds a model of the kind {type(model).__name__}, which has no collections; fit one with: "
@@ -112,50 +129,102 @@ def prevalence(
     if difference is not None and trend:
         raise InputError("--difference and --trend are two questions; ask one at a time.")
     if difference is not None:
-        names = {str(label): label for label in model.collections_}
-        parts = difference.split(",")
-        if len(parts) != 2 or any(part not in names for part in parts):
-            raise InputError(f"--difference {difference}: expected two of {','.join(names)}, with a comma between.")
-        frame = model.differences(names[parts[0]], names[parts[1]], level=level)
+        records = _rows(model._difference_columns(*_two(model, difference), level))
     elif trend:
-        frame = model.trends(level=level)
+        records = _rows(model._trend_columns(level=level))
     else:
-        frame = model.prevalence(level=level)
-    records = _records(frame)
+        records = _rows(model._prevalence_columns(None, level))
     if json:
-        show_json(records)
+        show_json({"order": _order(model), "unit": model._order().unit, "topics": records} if trend else records)
     elif csv:
         write_rows(sys.stdout, list(records[0]), ([*record.values()] for record in records))
     elif difference is not None or trend:
+        if trend:
+            typer.echo(_about_trend(model))
         _show_changes(model, records, words)
     else:
         _show(model, words, level)
 
 
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """A row a record, with plain numbers."""
-    import narwhals as nw
+def _two(model: Any, difference: str) -> list[Any]:
+    """The two collections that are to be compared; a name may hold commas itself."""
+    parts = difference.split(",")
+    for cut in range(1, len(parts)):
+        pair = [",".join(parts[:cut]), ",".join(parts[cut:])]
+        found = [model.collections_[j] for j in model._known(pair) if j >= 0]
+        if len(found) == 2:
+            return found
+    names = ",".join(str(model.collections_[j]) for j in model._order().numbers)
+    raise InputError(f"--difference {difference}: expected two of {names}, with a comma between.")
 
-    table = nw.from_native(frame)
-    found: list[dict[str, Any]] = table.rows(named=True)
-    return found
+
+def _plain(label: Any) -> Any:
+    """A collection's name as JSON and csv have it."""
+    return label if isinstance(label, str | int | float) else str(label)
+
+
+def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """A table's rows, with plain values."""
+    lists = [[_plain(v) for v in (a.tolist() if hasattr(a, "tolist") else a)] for a in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _order(model: Any) -> list[dict[str, Any]]:
+    """Collections in the order of a trend: where each stands, and how much it counts."""
+    numbers, times, _ = model._order()
+    return [
+        {
+            "collection": _plain(model.collections_[j]),
+            "at": i if times is None else times[i],
+            "documents": int(model.collection_docs_[j]),
+        }
+        for i, j in enumerate(numbers)
+    ]
+
+
+def _about_trend(model: Any) -> str:
+    import textwrap
+
+    unit = model._order().unit or "collection, at equal distances"
+    names = ", ".join(f"{entry['collection']} ({entry['documents']:,})" for entry in _order(model))
+    text = f"Change of shares per {unit}. Order of the collections, and documents by which each counts: {names}"
+    return textwrap.fill(text, table_width())
 
 
 def _show(model: Any, n_words: int, level: float) -> None:
+    """Shares of collections: a column for each if they fit beside each other, otherwise a line for each."""
     from topicloom.evaluation import draw_interval
 
-    found = draw_interval(model.pi_draws_, level)
-    best = model.top_words(n_words)
-    rows = [
-        [
-            str(k),
-            " ".join(best[k]),
-            *(f"{m:.1%} ({lo:.1%}-{hi:.1%})" for m, lo, hi in zip(*(part[:, k] for part in found), strict=True)),
-        ]
-        for k in range(len(best))
-    ]
-    columns = [("topic", True), ("words", False), *((str(label), True) for label in model.collections_)]
-    show_table(f"Shares of collections, with {level:.0%} intervals", columns, rows)
+    found, best, order = draw_interval(model.pi_draws_, level), model.top_words(n_words), model._order().numbers
+    names = [str(model.collections_[j]) for j in order]
+    shares = [zip(*(100 * part[j] for part in found), strict=True) for j in order]
+    cells = [[f"{mean:.1f} ({lower:.1f}-{upper:.1f})" for mean, lower, upper in own] for own in shares]
+    title = f"Shares of collections in percent, with {level:.0%} intervals"
+    widths = [max(map(len, [name, *own])) + 3 for name, own in zip(names, cells, strict=True)]
+    if sum(widths) + _ROOM_FOR_WORDS <= table_width():
+        rows = [[str(k), " ".join(best[k]), *(own[k] for own in cells)] for k in range(len(best))]
+        show_table(title, [("topic", True), ("words", False), *((name, True) for name in names)], rows)
+        return
+    typer.echo(title)
+    first = min(max(map(len, [*names, "collection"])), 20) + 3
+    documents = [f"{model.collection_docs_[j]:,}" for j in order]
+    room = table_width() - first - max(map(len, [*documents, "docs"])) - 4
+    width = max(len(cell) for own in cells for cell in own)
+    at_once = max(room // (width + 3), 1)
+    for start in range(0, len(best), at_once):
+        shown = range(start, min(start + at_once, len(best)))
+        headings = [(f"topic {k}\n{_wrapped(best[k], width)}", True) for k in shown]
+        rows = [[names[i], documents[i], *(cells[i][k] for k in shown)] for i in range(len(names))]
+        show_table(None, [("collection", False), ("docs", True), *headings], rows)
+
+
+_ROOM_FOR_WORDS = 40  # columns for topics' numbers and words
+
+
+def _wrapped(words: list[str], width: int) -> str:
+    import textwrap
+
+    return "\n".join(textwrap.wrap(" ".join(words), width))
 
 
 def _show_changes(model: Any, records: list[dict[str, Any]], n_words: int) -> None:
@@ -165,8 +234,8 @@ def _show_changes(model: Any, records: list[dict[str, Any]], n_words: int) -> No
         [
             str(record["topic"]),
             " ".join(best[int(record["topic"])]),
-            f"{record['mean']:+.4f}",
-            f"{record['lower']:+.4f} to {record['upper']:+.4f}",
+            f"{record['mean']:+.2g}",
+            f"{record['lower']:+.2g} to {record['upper']:+.2g}",
             f"{record['probability']:.2f}",
         ]
         for record in records

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicloom.cli._run import Jobs, Json, say, show_json, show_table
+from topicloom.errors import counted
 
 if TYPE_CHECKING:
     from topicloom._types import FloatArray
@@ -37,7 +38,7 @@ def demo(
     corpus = datasets.docstrings()
     held = np.arange(corpus.n_docs) % _EVERY == _EVERY - 1
     training, held_out = corpus.select(~held), corpus.select(held)
-    say(f"{training!r}; {held_out.n_docs:,} more documents are held out.")
+    say(f"{training!r}; held out: {counted(held_out.n_docs, 'documents')}.")
     model = LDA(topics, max_iter=sweeps, random_state=seed, n_jobs=jobs, verbose=1).fit(training)
     if model.interrupted_:
         say(f"interrupted after sweep {model.n_iter_}; what follows comes from the sweeps done.")

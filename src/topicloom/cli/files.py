@@ -2,18 +2,19 @@
 
 import json as json_text
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._options import Cutting, Reading
-from topicloom.cli._run import Json, say, show_json, show_table
+from topicloom.cli._options import Cutting
+from topicloom.cli._reading import Reading
+from topicloom.cli._run import Json, load_topics, say, show_json, show_table
 from topicloom.cli.results import as_text, write_doc_topics, write_rows
-from topicloom.errors import InputError, StorageError
+from topicloom.errors import InputError, StorageError, counted
 
 if TYPE_CHECKING:
+    from topicloom._types import FloatArray
     from topicloom.corpus import Corpus
-    from topicloom.estimates import Estimator
     from topicloom.mallet import MalletState
 
 _STATE = "mallet-state"
@@ -31,12 +32,19 @@ def convert(
             help=f"A corpus format, {_STATE}, {' or '.join(_TABLES)} (default: by the name).", metavar="FORMAT"
         ),
     ] = None,
-    estimator: Annotated[str, typer.Option(help="For tables: cgs_p (dense) or standard.")] = "cgs_p",
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            help="For tables: cgs_p (dense) or standard (default: the fitted estimates; cgs_p of a MALLET state).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Write a corpus, or a sampler's state, in another format.
+    """Write a corpus, a fitted model's tables, or a sampler's state, in another format.
 
-    A corpus goes from any format to any other. A model's directory or a MALLET state gives its corpus, a MALLET state,
-    or csv tables of estimates: `--to doc-topics` and `--to topic-words`.
+    A corpus goes from any format to any other. A model's directory gives its corpus, csv tables of its fitted estimates
+    (`--to doc-topics` and `--to topic-words`), or its last sample as a MALLET state. A MALLET state gives the same,
+    with estimates from its one sample.
     """
     from topicloom.corpus import formats
 
@@ -48,37 +56,68 @@ def convert(
         return
     if kind == "corpus":
         raise InputError(f"{input} is a corpus, which has no topics; --to {to} needs a model or a MALLET state.")
-    state = _state_of(kind, input)
     if to == _STATE:
         from topicloom.mallet import write_state
 
+        state = _state_of(kind, input)
         write_state(output, *state)
+        say(f"{to} of {state.corpus!r} and {counted(state.prior.n_topics, 'topics')} is in {output}.")
+    elif kind == "model":
+        _write_fitted(output, to, input, estimator)
     else:
-        from topicloom.corpus._lines import replacing
-
-        with replacing(output) as file:
-            _write_table(file, to, state, estimator)  # type: ignore[arg-type]  # checked in topic_counts
-    say(f"{to} of {state.corpus!r} and {state.prior.n_topics} topics are in {output}.")
+        _write_estimates(output, to, _state_of(kind, input), estimator or "cgs_p")
 
 
-def _write_table(file: IO[bytes], to: str, state: "MalletState", estimator: "Estimator") -> None:
+def _write_fitted(output: Path, to: str, directory: Path, estimator: str | None) -> None:
+    """What the model publishes; or, if another estimator is asked for, its estimate of the last sample."""
+    model = load_topics(directory)
+    if estimator is None or estimator == model.estimator:
+        table = model.doc_topic_ if to == "doc-topics" else model.topic_word_.T
+    else:
+        table = _estimated(model, to, estimator)
+        say(f"--estimator {estimator} is used, as asked, on the last sample; the fit had {model.estimator}.")
+    _write_table(output, to, model.vocabulary_ if to == "topic-words" else model.corpus_, table)
+
+
+def _draws_topics(model: Any) -> bool:
+    return getattr(model, "inference", "gibbs") in ("gibbs", "ags", "mgs")
+
+
+def _estimated(model: Any, to: str, estimator: str) -> "FloatArray":
+    if not _draws_topics(model):
+        raise InputError("--estimator is for models that draw topics, and this one does not; leave it out.")
+    tables: tuple[FloatArray, FloatArray] = model.estimate(estimator)
+    return tables[0] if to == "doc-topics" else tables[1].T
+
+
+def _write_estimates(output: Path, to: str, state: "MalletState", estimator: str) -> None:
     from topicloom.estimates import phi, theta, topic_counts
 
-    counts = topic_counts(*state, estimator, docs=to == "doc-topics", words=to == "topic-words")
-    with as_text(file) as text:
-        if counts.doc is not None:
-            write_doc_topics(text, state.corpus, theta(counts.doc, 1, state.corpus, state.prior))
-        if counts.word is not None:
-            by_word = phi(counts.word, 1, state.prior)
-            header = ["word", *(f"topic_{k}" for k in range(state.prior.n_topics))]
-            names = state.corpus.vocabulary
-            write_rows(text, header, ([names[v], *row.tolist()] for v, row in enumerate(by_word)))
+    counts = topic_counts(*state, estimator, docs=to == "doc-topics", words=to == "topic-words")  # type: ignore[arg-type]  # checked there
+    if counts.doc is not None:
+        _write_table(output, to, state.corpus, theta(counts.doc, 1, state.corpus, state.prior))
+    if counts.word is not None:
+        _write_table(output, to, state.corpus.vocabulary, phi(counts.word, 1, state.prior))
+
+
+def _write_table(output: Path, to: str, names: "Corpus | tuple[str, ...]", table: "FloatArray") -> None:
+    """θ, a line for each document, or φ, a line for each word."""
+    from topicloom.corpus._lines import replacing
+
+    with replacing(output) as file, as_text(file) as text:
+        if isinstance(names, tuple):
+            header = ["word", *(f"topic_{k}" for k in range(table.shape[1]))]
+            write_rows(text, header, ([names[v], *row.tolist()] for v, row in enumerate(table)))
+        else:
+            write_doc_topics(text, names, table)
+    what = counted(len(table), "words" if to == "topic-words" else "documents")
+    say(f"{to} of {what} and {counted(table.shape[1], 'topics')} are in {output}.")
 
 
 def _kind(path: Path, format: str | None) -> str:
     """ "model", "mallet-state" or "corpus"."""
     from topicloom.corpus._lines import open_bytes
-    from topicloom.storage import MANIFEST
+    from topicloom.manifests import MANIFEST
 
     if not path.exists():
         raise InputError(f"there is no file {path}.")
@@ -94,12 +133,14 @@ def _corpus_of(kind: str, path: Path, reading: Reading, cutting: Cutting) -> "Co
     if kind == "corpus":
         return reading.read(path, **cutting.options())
     if kind == "model":
-        from topicloom.corpus.stored import load_corpus
-        from topicloom.storage import CORPUS
+        from topicloom.directories import Stored
+        from topicloom.manifests import CORPUS
+        from topicloom.storage import read_corpus
 
-        if not (path / CORPUS).exists():
+        stored = Stored.open(path)
+        if not stored.has(CORPUS):
             raise StorageError(f"the model in {path} was saved without its corpus.")
-        return load_corpus(path / CORPUS)
+        return read_corpus(stored)
     return _state_of(kind, path).corpus
 
 
@@ -109,9 +150,12 @@ def _state_of(kind: str, path: Path) -> "MalletState":
 
     if kind == _STATE:
         return read_state(path)
-    import topicloom
-
-    model = topicloom.load(path)
+    model = load_topics(path)
+    if not _draws_topics(model):
+        raise InputError(
+            f"the model in {path} draws no topics of tokens, which are what a MALLET state holds; write its tables "
+            "with --to doc-topics or --to topic-words."
+        )
     chain = model.chains_[model.best_chain_]
     if model.n_paths > 1:  # the file has one topic a token
         from topicloom.inference.paths import first_path
@@ -165,10 +209,11 @@ def _about_corpus(corpus: "Corpus") -> dict[str, Any]:
 def _about_run(path: Path) -> dict[str, Any]:
     import topicloom
     from topicloom import storage
-    from topicloom.arrays import read_arrays
-    from topicloom.corpus.stored import load_corpus
+    from topicloom.directories import Stored
+    from topicloom.manifests import CORPUS
 
-    manifest = storage.read_manifest(path)
+    stored = Stored.open(path)
+    manifest = stored.manifest
     found: dict[str, Any] = {
         "kind": manifest["kind"],
         "status": manifest["status"],
@@ -176,24 +221,21 @@ def _about_run(path: Path) -> dict[str, Any]:
         "format_version": manifest["version"],
         "seed": manifest["seed"],
     }
-    if (path / storage.CORPUS).exists():
-        found |= _about_corpus(load_corpus(path / storage.CORPUS))
-    sweeps = {}
-    for file in sorted(path.glob("chain-*.safetensors")):
-        _, about, _ = read_arrays(file)
-        sweeps[str(about["index"])] = about["sweep"]
-    found["sweeps_by_chain"] = sweeps
+    if stored.has(CORPUS):
+        found |= _about_corpus(storage.read_corpus(stored))
+    found["sweeps_by_chain"] = {str(index): stored.read_chain(index)[2]["sweep"] for index in stored.chains()}
     if manifest["status"] == "finished":
         model = topicloom.load(path)
+        has_topics = hasattr(model, "alpha_")  # a hidden Markov model has states
+        found |= {"topics": len(model.alpha_)} if has_topics else {"states": len(model.initial_)}
         found |= {
-            "topics": len(model.alpha_),
             "sweeps": model.n_iter_,
             "published_chain": model.best_chain_,
             "log_joint": model.log_joint_.tolist(),
-            "alpha_sum": float(model.alpha_.sum()),
-            "beta": float(model.beta_.mean()),
-            "fingerprint": model.fingerprint_,
         }
+        if has_topics:
+            found |= {"alpha_sum": float(model.alpha_.sum()), "beta": float(model.beta_.mean())}
+        found["fingerprint"] = model.fingerprint_
     found["parameters"] = {name: value for name, value in manifest["params"].items() if value is not None}
     return found
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._options import Cutting, Reading, Sampling
+from topicloom.cli._options import Cutting, Sampling
+from topicloom.cli._reading import Reading
 from topicloom.cli._run import INTERRUPTED, Jobs, Json, quoted, say, show_json
 from topicloom.cli.results import show_topics
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
     from topicloom.corpus.corpus import Corpus
@@ -44,10 +45,10 @@ def fit(
 
 
 def read_for(model: Any, input: Path, out: Path, reading: Reading, cutting: Cutting, quiet: bool) -> "Corpus":
-    """What a model is to be fitted to. What cannot work is told before a long reading."""
+    """What a model is to be fitted to. What cannot work is told before a long reading; how it is read is remembered."""
     check_out(out)
     model._plan(model.random_state)
-    corpus = reading.read(input, **cutting.options())
+    corpus = reading.read_to_fit(input, **cutting.options())
     if not quiet:
         say(f"read {input}: {corpus!r}")
     return corpus
@@ -63,9 +64,10 @@ def fit_to(model: Any, corpus: "Corpus", out: Path) -> None:
 
 def check_out(out: Path) -> None:
     """Whether a run can start in this directory."""
-    from topicloom.storage import MANIFEST
+    from topicloom.directories import is_free
+    from topicloom.manifests import MANIFEST
 
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if not is_free(out):
         is_run = (out / MANIFEST).exists()
         go_on = f" To go on with the run in it: topicloom resume {quoted(out)}." if is_run else ""
         raise InputError(f"{out} is not an empty directory; give another with --out.{go_on}")
@@ -82,13 +84,15 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped, or with a finished model to more sweeps."""
     from topicloom import storage
+    from topicloom.manifests import read_manifest
 
-    manifest = storage.read_manifest(directory)
+    manifest = read_manifest(directory)
     planned = manifest["params"].get("max_iter")
     if manifest["status"] == "finished" and sweeps in (None, planned):
         model = storage.load(directory)
         if not quiet:
-            say(f"the run in {directory} is finished, with {model.n_iter_} sweeps; --sweeps N goes on to N in all.")
+            done = counted(model.n_iter_, "sweeps")
+            say(f"the run in {directory} is finished, with {done}; --sweeps N goes on to N in all.")
     else:
         try:
             model = storage.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
@@ -102,13 +106,13 @@ def _finish(model: "LDA", out: Path, quiet: bool, json: bool) -> None:
         show_json(summary(model, out))
     elif not quiet and not model.interrupted_:
         show_topics(model, 10)
-        say(f"{model.n_iter_} sweeps, log joint/token {per_token(model):.4f}; the model is in {out}.")
+        say(f"{counted(model.n_iter_, 'sweeps')}, log joint/token {per_token(model):.4f}; the model is in {out}.")
     if model.interrupted_:
         tell_stopped(out, model.n_iter_)
 
 
 def tell_stopped(out: Path, sweeps: int | None) -> None:
-    from topicloom.storage import MANIFEST
+    from topicloom.manifests import MANIFEST
 
     if not (out / MANIFEST).exists():
         say("interrupted before the first sweep; nothing is kept.")

@@ -10,12 +10,13 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting, Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
+from topicloom.cli._options import Cutting
+from topicloom.cli._reading import Reading
+from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
 from topicloom.cli.supervised import predict_numbers
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
     from topicloom._types import AnyArray, FloatArray
@@ -78,7 +79,13 @@ def fit_labels(
     Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
     """
     model = labeling.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
-    fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
+    corpus = read_for(model, input, out, reading, cutting, quiet)
+    if corpus.labels is None:
+        raise InputError(
+            "the documents have no labels to learn from; name the column that holds them with --label-column."
+            + reading.columns_of(input)
+        )
+    fit_to(model, corpus, out)
     if json:
         show_json(summary(model, out) | {"labels": len(model.classes_)})
     elif not quiet and not model.interrupted_:
@@ -87,7 +94,7 @@ def fit_labels(
         rows = [[str(model.classes_[k]), str(model.label_counts_[k]), " ".join(words[k])] for k in order[:30]]
         show_table(None, [("label", False), ("documents", True), ("words", False)], rows)
         more = "" if len(order) <= 30 else f" (the {30} most frequent of {len(order)} are shown)"
-        say(f"{len(order)} labels{more}; the model is in {out}.")
+        say(f"{counted(len(order), 'labels')}{more}; the model is in {out}.")
     if model.interrupted_:
         tell_stopped(out, model.n_iter_)
 
@@ -120,11 +127,11 @@ def predict(
         if probabilities and not hasattr(model, "predict_proba"):
             raise InputError("--probabilities needs a model fitted with --loss logistic.")
     if not hasattr(model, "predict_labels"):
-        predict_numbers(model, reading.read_new(input, model), out, json)
+        predict_numbers(model, reading.read_new(input, model, ["id_column"]), out, json)
         return
     changes = {name: value for name, value in {"label_rule": rule, "n_labels": n_labels}.items() if value is not None}
     model.set_params(**changes)._plan(model.seed_)
-    corpus = reading.read_new(input, model)
+    corpus = reading.read_new(input, model, ["id_column"])
     tell_unknown(corpus)
     with unknown_words_told():
         labels = model.predict_labels(corpus)
@@ -139,7 +146,7 @@ def predict(
             else:
                 for record in _records(corpus, labels, p, model.classes_):
                     file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
-        say(f"labels of {corpus.n_docs} documents are in {out}.")
+        say(f"labels of {counted(corpus.n_docs, 'documents')} are in {out}.")
     if json:
         rows = list(_records(corpus, labels, p, model.classes_)) if out is None else None
         show_json({"documents": corpus.n_docs, "out": None if out is None else str(out), "predictions": rows})
@@ -148,9 +155,7 @@ def predict(
 
 
 def load_labeled(directory: Path) -> "LabeledLDA":
-    import topicloom
-
-    model: Any = topicloom.load(directory)
+    model = load_topics(directory)
     if not hasattr(model, "predict_labels") and not hasattr(model, "class_topics"):
         raise InputError(
             f"{directory} holds a model of the kind {type(model).__name__}, which has no labels to predict; "
@@ -185,24 +190,22 @@ def _write_csv(
 
 def label_measures(model: "LabeledLDA", corpus: "Corpus", measures: list[str] | None) -> dict[str, float]:
     """How well a model predicts the labels that documents have."""
-    import numpy as np
-
     from topicloom import evaluation
-    from topicloom.models._labels import known_labels
+    from topicloom.models._labels import beside, true_labels
 
     if corpus.labels is None:
         raise InputError("the documents have no labels to compare with; name their column with --label-column.")
-    truth, unknown = known_labels(corpus.labels, corpus.n_docs, model.classes_)
-    if unknown:
-        say(f"{unknown} labels of these documents are none that the model knows; they are left out of the truth.")
+    truth = true_labels(corpus.labels, corpus.n_docs, model.classes_)
     if not truth.any():
-        raise InputError("no document has a label that the model knows.")
+        raise InputError("no document has a label to compare with.")
+    unseen = truth.shape[1] - len(model.classes_)
+    if unseen:
+        say(f"labels of these documents that the model has never seen: {unseen}; they count as missed.")
     with unknown_words_told():
         counts, alpha = model._fold_all(corpus)
-    answer = np.asarray(model._predict(corpus, counts, alpha))
-    scores = evaluation.label_set_scores(truth, answer)
-    scores |= evaluation.label_ranking_scores(truth, model._scores(counts, alpha))
-    scores |= evaluation.label_calibration(truth, model._probability(counts))
+    scores = evaluation.label_set_scores(truth, beside(truth, model._predict(corpus, counts, alpha)))
+    scores |= evaluation.label_ranking_scores(truth, beside(truth, model._scores(counts, alpha)))
+    scores |= evaluation.label_calibration(truth, beside(truth, model._probability(counts)))
     wanted = list(scores) if measures is None else measures
     for name in wanted:
         if name not in scores:

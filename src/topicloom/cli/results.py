@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._options import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
-from topicloom.errors import InputError, UnknownWordsWarning
+from topicloom.cli._reading import Reading
+from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
+from topicloom.errors import InputError, UnknownWordsWarning, counted
 
 if TYPE_CHECKING:
     from topicloom._types import FloatArray
@@ -25,7 +25,7 @@ NewInput = Annotated[
 ]
 
 GroupColumn = Annotated[
-    str | None, typer.Option(help="Column that holds collections, for a model that has them.", show_default=False)
+    str | None, typer.Option(help="Column that holds collections (default: as in the fit).", show_default=False)
 ]
 
 
@@ -39,9 +39,7 @@ def topics(
     csv: Annotated[bool, typer.Option("--csv", help="Print a table: topic, rank, word, probability.")] = False,
 ) -> None:
     """Show the topics of a model: their share of the corpus and their likeliest words."""
-    import topicloom
-
-    model = topicloom.load(directory)
+    model = load_topics(directory)
     if json:
         shares = topic_shares(model)
         show_json(
@@ -120,17 +118,15 @@ def transform(
 
     A document's answer depends on its words and the model alone, not on the other documents of the file.
     """
-    import topicloom
-
     suffixes: dict[str, Callable[[IO[bytes], Corpus, FloatArray], None]]
     suffixes = {".csv": _write_csv, ".jsonl": _write_jsonl, ".npy": _write_npy}
     if out is not None and out.suffix not in suffixes:
         raise InputError(f"{out}: the name must end in .csv, .jsonl or .npy, which says what to write.")
-    model = topicloom.load(directory).set_params(n_jobs=jobs)
+    model = load_topics(directory).set_params(n_jobs=jobs)
     if input is None:
         corpus, theta = model.corpus_, model.doc_topic_
     else:
-        corpus = reading.read_new(input, model, group_column=group_column)
+        corpus = reading.read_new(input, model, ["id_column", *_collections(model)], group_column=group_column)
         tell_unknown(corpus)
         with unknown_words_told():
             theta = model.transform(corpus)
@@ -139,7 +135,7 @@ def transform(
 
         with replacing(out) as file:
             suffixes[out.suffix](file, corpus, theta)
-        say(f"topic proportions of {corpus.n_docs} documents are in {out}.")
+        say(f"topic proportions of {counted(corpus.n_docs, 'documents')} are in {out}.")
     if json:
         show_json(
             {
@@ -152,6 +148,11 @@ def transform(
         )
     elif out is None:
         write_doc_topics(sys.stdout, corpus, theta)
+
+
+def _collections(model: Any) -> list[str]:
+    """Columns that a model of collections reads as in the fit."""
+    return ["group_column"] if hasattr(model, "collections_") else []
 
 
 def _records(corpus: "Corpus", theta: "FloatArray") -> Iterator[dict[str, Any]]:
@@ -211,8 +212,11 @@ def unknown_share(corpus: "Corpus") -> float:
 
 def tell_unknown(corpus: "Corpus") -> None:
     empty = int(corpus.empty_docs.sum())
-    note = f"; {empty} documents have no known word and get the prior's mean" if empty else ""
-    say(f"{unknown_share(corpus):.1%} of the words in {corpus.n_docs} documents are unknown to the model{note}.")
+    verbs = ("has", "gets") if empty == 1 else ("have", "get")
+    known = f"{verbs[0]} no known word and {verbs[1]} the prior's mean"
+    note = f"; {counted(empty, 'documents')} {known}" if empty else ""
+    share = f"{unknown_share(corpus):.1%} of the words in {counted(corpus.n_docs, 'documents')}"
+    say(f"{share} are unknown to the model{note}.")
 
 
 @contextmanager
@@ -241,12 +245,10 @@ def evaluate(
     coherence: Annotated[str, typer.Option(help="c_npmi, u_mass or c_v.")] = "c_npmi",
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic for coherence.")] = 10,
     particles: Annotated[int, typer.Option(help="Particles of left-to-right.")] = 20,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column that holds labels, for a model that predicts them.")
-    ] = None,
+    label_column: Annotated[str | None, typer.Option(help="Column that holds labels (default: as in the fit).")] = None,
     group_column: GroupColumn = None,
     response_column: Annotated[
-        str | None, typer.Option(help="Column that holds numbers, for a model that predicts them.")
+        str | None, typer.Option(help="Column that holds numbers to predict (default: as in the fit).")
     ] = None,
     jobs: Jobs = -1,
     json: Json = False,
@@ -257,10 +259,9 @@ def evaluate(
     measured in the training corpus. A model that predicts labels is scored by them: F1 of the label sets, measures of
     the ranking, calibration.
     """
-    import topicloom
     from topicloom import evaluation
 
-    model = topicloom.load(directory).set_params(n_jobs=jobs)
+    model = load_topics(directory).set_params(n_jobs=jobs)
     if hasattr(model, "class_topics"):
         _evaluate_supervised(directory, model, reading, input, label_column, response_column, json)
         return
@@ -270,7 +271,7 @@ def evaluate(
     wanted = _wanted(measures, input is not None)
     held_out = None
     if input is not None:
-        held_out = reading.read_new(input, model, group_column=group_column)
+        held_out = reading.read_new(input, model, _collections(model), group_column=group_column)
         tell_unknown(held_out)
     scores: dict[str, float] = {}
     per_topic: dict[str, list[float]] = {}
@@ -302,6 +303,13 @@ def evaluate(
         show_table(None, [("measure", False), ("value", True)], rows)
 
 
+def _nothing_to_compare(role: str, reading: Reading, input: Path) -> InputError:
+    return InputError(
+        f"the documents have no {role}s to compare with; name their column with --{role}-column."
+        + reading.columns_of(input)
+    )
+
+
 def _evaluate_supervised(
     directory: Path,
     model: Any,
@@ -315,7 +323,12 @@ def _evaluate_supervised(
 
     if input is None:
         raise InputError("a supervised model is scored on documents with classes or numbers; give a file of them.")
-    corpus = reading.read_new(input, model, label_column=label_column, response_column=response_column)
+    role = "response" if model._kind == "regression" else "label"
+    corpus = reading.read_new(
+        input, model, [f"{role}_column"], label_column=label_column, response_column=response_column
+    )
+    if getattr(corpus, f"{role}s") is None:
+        raise _nothing_to_compare(role, reading, input)
     tell_unknown(corpus)
     scores = supervised_scores(model, corpus)
     if json:
@@ -337,7 +350,9 @@ def _evaluate_labels(
 
     if input is None:
         raise InputError("a model of labels is scored on documents with labels; give a file of them.")
-    corpus = reading.read_new(input, model, label_column=label_column)
+    corpus = reading.read_new(input, model, ["label_column"], label_column=label_column)
+    if corpus.labels is None:
+        raise _nothing_to_compare("label", reading, input)
     tell_unknown(corpus)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
     scores = label_measures(model, corpus, wanted)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting, Reading
+from topicloom.cli._options import Cutting
+from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, Json, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
     from topicloom.corpus import Corpus
@@ -78,12 +79,19 @@ def fit_supervised(
     Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
     """
     model = supervision.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
-    fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
+    corpus = read_for(model, input, out, reading, cutting, quiet)
+    targets, option = (corpus.labels, "label") if supervision.task == "classes" else (corpus.responses, "response")
+    if targets is None:
+        raise InputError(
+            f"the documents have no {option}s to learn from; name the column that holds them with --{option}-column."
+            + reading.columns_of(input)
+        )
+    fit_to(model, corpus, out)
     if json:
         show_json(summary(model, out))
     elif not quiet and not model.interrupted_:
         show_class_topics(model)
-        say(f"{model.n_iter_} sweeps; the model is in {out}.")
+        say(f"{counted(model.n_iter_, 'sweeps')}; the model is in {out}.")
     if model.interrupted_:
         tell_stopped(out, model.n_iter_)
 
@@ -112,7 +120,7 @@ def predict_numbers(model: Any, corpus: "Corpus", out: Path | None, json: bool) 
             else:
                 for record in records:
                     file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
-        say(f"predictions of {corpus.n_docs} documents are in {out}.")
+        say(f"predictions of {counted(corpus.n_docs, 'documents')} are in {out}.")
     if json:
         shown = records if out is None else None
         show_json({"documents": corpus.n_docs, "out": None if out is None else str(out), "predictions": shown})

@@ -8,11 +8,15 @@ from typing import Any
 
 import typer
 
-from topicloom.cli._run import Json, show_json
+from topicloom.cli._run import Json, say, show_json
 
 
 def warmup(json: Json = False) -> None:
     """Compile the samplers and measures, once after an install, so that the first fit starts at once."""
+    from topicloom.kernels._cache import reporter
+
+    say("compiling all samplers and measures: up to some minutes.")
+    reporter.said_compiling = True
     started = time.perf_counter()
     names = compile_all()
     seconds = time.perf_counter() - started

@@ -1,20 +1,21 @@
-"""Readers of files that hold counts: UCI bag-of-words, LDA-C, Matrix Market, sparse NPZ, a folder."""
+"""Readers of files that hold counts: UCI bag-of-words, LDA-C, a folder."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
-from zipfile import BadZipFile
+from typing import IO, TypeVar
 
 import numpy as np
-import scipy  # its parts are loaded when they are used
-import scipy.sparse as sp
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.corpus._columns import as_number, joined_groups, to_group
+from topicloom.corpus._limits import Limits
 from topicloom.corpus._lines import NumberBlock, malformed, number_blocks, open_bytes, text_lines, word_list
+from topicloom.corpus._matrix_files import read_npz
 from topicloom.corpus._streams import GrowingArray, pointers, room_for
-from topicloom.corpus.corpus import Corpus, default_vocabulary, from_matrix
-from topicloom.errors import InputError
+from topicloom.corpus.corpus import Corpus, default_vocabulary
+from topicloom.errors import InputError, counted, there_are
 
 Vocabulary = tuple[str, ...] | None
 _Value = TypeVar("_Value")
@@ -35,40 +36,50 @@ def _repeat(words: AnyArray, counts: AnyArray) -> Int32Array:
 _UCI_ENTRY = "'document word count', three whole numbers"
 
 
-def read_uci(path: Path, vocabulary: Vocabulary) -> Corpus:
+def read_uci(path: Path, vocabulary: Vocabulary, *, max_size: int | None = None) -> Corpus:
     """Three header lines (documents, words, entries), then 'document word count' lines numbered from 1."""
-    words, in_order, entries = GrowingArray(), True, 0
+    words, in_order, limits = GrowingArray(), True, Limits(path, max_size)
     with open_bytes(path) as file:
         n_docs, n_words, n_entries = _uci_header(path, file, vocabulary)
+        possible = min(n_entries, _most_lines(path))
+        limits.check_sizes(n_docs, n_words, named=vocabulary is not None, entries=possible)
         lengths = np.zeros(n_docs, np.int64)
         latest = 0
         for docs, ids, counts in _uci_entries(path, file, n_docs, n_words):
+            limits.add(counts)
             np.add.at(lengths, docs, counts)
-            entries += len(docs)
             in_order = in_order and bool(docs[0] >= latest and np.all(docs[1:] >= docs[:-1]))
             latest = docs[-1]
             words.append(_repeat(ids, counts) if in_order else np.empty(0, np.int32))
-    if entries != n_entries:
+    if limits.entries != n_entries:
         raise InputError(
-            f"{path}: line 3 promises {n_entries} entries but the file has {entries}. "
+            f"{path}: line 3 promises {counted(n_entries, 'entries')} but the file has {limits.entries}. "
             "It may be cut short; fetch or write it again."
         )
     stream = words.finish() if in_order else _uci_sorted(path, lengths, vocabulary)
     return _corpus(stream, lengths, vocabulary, n_words)
 
 
+def _most_lines(path: Path) -> int:
+    """An upper bound of the entries in a file of this size, however well it is packed."""
+    return path.stat().st_size * 1032 // 6 if path.is_file() else sys.maxsize  # deflate's best, and '1 1 1\\n'
+
+
 def _uci_header(path: Path, file: IO[bytes], vocabulary: Vocabulary) -> tuple[int, int, int]:
     sizes = []
     for line, what in enumerate(("documents", "words", "entries"), 1):
-        found = file.readline().decode("utf-8", "replace")
-        if not re.fullmatch(r"\d{1,18}", found.strip(), re.ASCII):
+        found = file.readline(1000).decode("utf-8", "replace")
+        if not re.fullmatch(r"[ \t]*\d{1,18}[ \t\r\n]*", found, re.ASCII):
             raise malformed(path, line, found, f"the number of {what}")
         sizes.append(int(found))
     n_docs, n_words, n_entries = sizes
-    if n_docs < 1 or not 1 <= n_words <= _LARGEST:
-        raise InputError(f"{path}: the header gives {n_docs} documents and {n_words} words; both must be 1 or more.")
+    if not (1 <= n_docs <= _LARGEST and 1 <= n_words <= _LARGEST):
+        raise InputError(
+            f"{path}: the header gives {counted(n_docs, 'documents')} and {counted(n_words, 'words')}; "
+            "both must be 1 or more, and below 2**31."
+        )
     if vocabulary is not None and len(vocabulary) != n_words:
-        raise InputError(f"{path}: line 2 gives {n_words} words but the vocabulary has {len(vocabulary)}.")
+        raise InputError(f"{path}: line 2 gives {counted(n_words, 'words')} but the vocabulary has {len(vocabulary)}.")
     return n_docs, n_words, n_entries
 
 
@@ -113,9 +124,9 @@ _LDAC_LINE = (
 )
 
 
-def read_ldac(path: Path, vocabulary: Vocabulary) -> Corpus:
+def read_ldac(path: Path, vocabulary: Vocabulary, *, max_size: int | None = None) -> Corpus:
     """One document a line: the number of distinct words, then that many ``word:count``, words from 0."""
-    words, lengths, n_words = GrowingArray(), GrowingArray(np.int64), 0
+    words, lengths, n_words, limits = GrowingArray(), GrowingArray(np.int64), 0, Limits(path, max_size)
     with open_bytes(path) as file:
         for block in number_blocks(path, file, _LDAC_LINE, separators=b":"):
             ids, counts, per_doc = _ldac_block(block)
@@ -124,12 +135,14 @@ def read_ldac(path: Path, vocabulary: Vocabulary) -> Corpus:
             if wrong.any():
                 which = np.searchsorted(np.cumsum(per_doc), int(np.argmax(wrong)), side="right")
                 raise block.error(int(block.newlines[which]), f"words from 0 to {limit - 1} and counts below 2**31")
+            limits.add(counts)
             n_words = max(n_words, int(ids.max(initial=-1)) + 1)
             ends = np.concatenate(([0], np.cumsum(counts)))[np.cumsum(per_doc)]
             lengths.append(np.diff(ends, prepend=0))
             words.append(_repeat(ids, counts))
     if not len(lengths):
         raise InputError(f"{path} is empty; expected one document a line.")
+    limits.check_sizes(0, n_words, named=vocabulary is not None)
     return _corpus(words.finish(), lengths.finish(), vocabulary, n_words)
 
 
@@ -155,54 +168,29 @@ def _ldac_block(block: NumberBlock) -> tuple[Int64Array, Int64Array, Int64Array]
     return block.values[is_word], block.values[(place > 0) & ~is_word], pairs
 
 
-# -- matrices ----------------------------------------------------------------------------------------------
+# -- a folder ----------------------------------------------------------------------------------------------
 
 
-def read_mtx(path: Path, vocabulary: Vocabulary, *, transpose: bool = False) -> Corpus:
-    """A Matrix Market file, documents × words; ``transpose`` for words × documents, as genomics writes it."""
-    with open_bytes(path) as file:
-        try:
-            matrix = scipy.io.mmread(file)
-        except (ValueError, OverflowError, TypeError) as error:
-            raise InputError(f"{path} is not a readable Matrix Market file: {error}") from None
-    return _from_matrix(path, matrix.T if transpose else matrix, vocabulary)
-
-
-def read_npz(path: Path, vocabulary: Vocabulary, *, transpose: bool = False) -> Corpus:
-    """A matrix of ``scipy.sparse.save_npz``; nothing pickled is ever loaded."""
-    try:
-        matrix = sp.load_npz(path)
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # indices out of range would crash the conversions
-    except (ValueError, OSError, KeyError, BadZipFile, EOFError) as error:
-        raise InputError(f"{path} is not a file of scipy.sparse.save_npz: {error}") from None
-    return _from_matrix(path, matrix.T if transpose else matrix, vocabulary)
-
-
-def _from_matrix(path: Path, matrix: Any, vocabulary: Vocabulary) -> Corpus:
-    try:
-        return from_matrix(matrix, vocabulary)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def read_folder(path: Path, vocabulary: Vocabulary) -> Corpus:
+def read_folder(path: Path, vocabulary: Vocabulary, *, max_size: int | None = None) -> Corpus:
     """A folder with ``docword.npz`` and ``vocab.txt``, and where known, a line for each document in
     ``labels.txt`` (separated by blanks), ``collection.txt``, ``response.txt`` and ``ids.txt``."""
     if not (path / "docword.npz").is_file():
         raise InputError(f"{path} has no docword.npz; a corpus folder holds docword.npz and vocab.txt.")
     if vocabulary is None and (path / "vocab.txt").is_file():
         vocabulary = word_list(path / "vocab.txt")
-    corpus = read_npz(path / "docword.npz", vocabulary)
+    corpus = read_npz(path / "docword.npz", vocabulary, max_size=max_size)
+    groups = _sidecar(path / "collection.txt", corpus.n_docs, to_group, "a group: text, a number or a date")
     return corpus.with_metadata(
         ids=_sidecar(path / "ids.txt", corpus.n_docs, str),
         labels=_sidecar(path / "labels.txt", corpus.n_docs, str.split),
-        groups=_sidecar(path / "collection.txt", corpus.n_docs, str),
-        responses=_sidecar(path / "response.txt", corpus.n_docs, float),
+        groups=None if groups is None else joined_groups(groups),
+        responses=_sidecar(path / "response.txt", corpus.n_docs, as_number),
     )
 
 
-def _sidecar(path: Path, n_docs: int, convert: Callable[[str], _Value]) -> list[_Value] | None:
+def _sidecar(
+    path: Path, n_docs: int, convert: Callable[[str], _Value], expected: str = "a number"
+) -> list[_Value] | None:
     if not path.is_file():
         return None
     values = []
@@ -210,7 +198,7 @@ def _sidecar(path: Path, n_docs: int, convert: Callable[[str], _Value]) -> list[
         try:
             values.append(convert(line.rstrip("\n")))
         except ValueError:
-            raise malformed(path, number, line, "a number") from None
+            raise malformed(path, number, line, expected) from None
     if len(values) != n_docs:
-        raise InputError(f"{path} has {len(values)} lines but there are {n_docs} documents.")
+        raise InputError(f"{path} has {counted(len(values), 'lines')} but {there_are(n_docs, 'documents')}.")
     return values

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted, there_are
 
 _Array = TypeVar("_Array", bound=AnyArray)
 
@@ -19,7 +19,12 @@ def read_only(array: _Array) -> _Array:
 
 def frozen(name: str, values: Any, dtype: Any) -> Any:
     """The values as a read-only vector of this type; copied, unless they are one already (a memory map)."""
-    given = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(f"{name}: entry {int(np.argmax(np.ma.getmaskarray(values)))} is masked; each must be given.")
+    try:
+        given = values if isinstance(values, np.ndarray) else np.asarray(values)
+    except Exception as error:  # of whatever made the values
+        raise InputError(f"{name} cannot be made an array: {error}.") from None
     if given.ndim != 1:
         raise InputError(f"{name} must have one dimension, got {given.ndim}.")
     if given is values and not given.flags.writeable and dtype in (None, given.dtype):
@@ -47,29 +52,70 @@ def _check_cast(name: str, values: AnyArray, dtype: "np.dtype[Any]") -> None:
 def items(name: str, values: Any) -> tuple[Any, ...]:
     """The entries of a sequence. A set has no order, and a dict's need not be that of its numbers."""
     if isinstance(values, str | bytes | Set | Mapping) or not isinstance(values, Iterable):
-        shown = repr(values) if len(repr(values)) <= 60 else repr(values)[:60] + "…"
-        raise InputError(f"{name} must be a sequence with one entry each, in order, not {shown}.")
+        raise InputError(f"{name} must be a sequence with one entry each, in order, not {shown(values)}.")
     return tuple(values)
+
+
+def texts(name: str, values: tuple[Any, ...]) -> tuple[str, ...]:
+    """Strings of Python's own type that any file can hold."""
+    if not all(type(value) is str for value in values):
+        check_each(name, values, str, "a string")
+        values = tuple(map(str, values))
+    check_encodable(name, values)
+    return values
+
+
+def check_encodable(name: str, values: Iterable[str]) -> None:
+    """Refuse strings with half a character, which cannot be written to any file."""
+    values = tuple(values)
+    if is_encodable("".join(values)):
+        return
+    where, value = next((i, value) for i, value in enumerate(values) if not is_encodable(value))
+    raise InputError(f"{name}: entry {where} is {shown(value)}, {NOT_ENCODABLE}")
+
+
+def is_encodable(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+NOT_ENCODABLE = (
+    "which has a lone surrogate: bytes that were decoded wrongly. Read the text again in its own encoding, "
+    "or remove it, for instance text.encode('utf-8', 'replace').decode()."
+)
+
+
+def shown(value: object) -> str:
+    """A value for a message, numpy's scalars as Python's own, and not too long."""
+    text = repr(plain(value))
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def plain(value: Any) -> Any:
+    """A numpy string, number or bool as Python's own, which files can hold."""
+    return value.item() if isinstance(value, np.str_ | np.number | np.bool_) else value
 
 
 def label_set(d: int, labels: Any) -> tuple[str, ...]:
     found = labels if isinstance(labels, str) or not isinstance(labels, Iterable) else tuple(labels)
     if not isinstance(found, tuple) or not all(isinstance(label, str) for label in found):
         raise InputError(
-            f"document {d}: labels must be a sequence of strings, for instance ('sport',), not {labels!r}."
+            f"document {d}: labels must be a sequence of strings, for instance ('sport',), not {shown(labels)}."
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(map(str, found)))
 
 
 def check_each(name: str, values: tuple[Any, ...], kind: Any, expected: str) -> None:
     for i, value in enumerate(values):
         if not isinstance(value, kind):
-            raise InputError(f"{name}: entry {i} is {value!r}; each must be {expected}.")
+            raise InputError(f"{name}: entry {i} is {shown(value)}; each must be {expected}.")
 
 
 def check_length(what: str, have: int, want: int, of: str) -> None:
     if have != want:
-        raise InputError(f"{what} has {have} entries but there are {want} {of}; give one for each.")
+        raise InputError(f"{what} has {counted(have, 'entries')} but {there_are(want, of)}; give one for each.")
 
 
 def check_finite(what: str, values: FloatArray) -> None:

@@ -1,8 +1,10 @@
 """Files as lines of text and as blocks of whole numbers, plain or gzipped, never held whole."""
 
+import codecs
 import gzip
 import io
 import os
+import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, Int64Array
+from topicloom.arrays import temporary_name
 from topicloom.errors import InputError
 
 BLOCK_BYTES = 1 << 18  # small enough for the parser's arrays to stay in the processor's cache
@@ -29,28 +32,35 @@ def malformed(path: Path, place: int | str, found: object, expected: str) -> Inp
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes; gzip is known by its first bytes, not by the name."""
+    """The file's bytes; gzip is known by its first bytes, not by the name. A UTF-8 byte order mark is passed over."""
     try:
         raw = open(path, "rb")  # noqa: SIM115 (closed below; only its opening is guarded here)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     with raw:
-        if raw.peek(2)[:2] != b"\x1f\x8b":
-            yield raw
-            return
         try:
+            if raw.peek(2)[:2] != b"\x1f\x8b":
+                yield _without_mark(raw)
+                return
             with io.BufferedReader(gzip.GzipFile(fileobj=raw)) as unzipped:
-                yield unzipped
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                yield _without_mark(unzipped)
+        except (EOFError, zlib.error, gzip.BadGzipFile, struct.error) as error:
             raise InputError(
                 f"{path}: the gzip data is damaged or cut short ({error}). Fetch or write the file again."
             ) from None
 
 
+def _without_mark(file: Any) -> IO[bytes]:
+    """The file behind the mark that some programs put before UTF-8."""
+    if file.peek(3)[:3] == codecs.BOM_UTF8:
+        file.read(3)
+    return cast(IO[bytes], file)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write that takes the path's place only when it is complete; gzipped if named ``.gz``."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = temporary_name(path)
     try:
         raw = open(part, "wb")  # noqa: SIM115
     except OSError as error:
@@ -71,28 +81,39 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def text_lines(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[str]:
     """Lines of a text with their ends; bytes that do not decode are an error that names their line."""
-    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    number = 0
     with open_bytes(path) as file:
         try:
-            text = io.TextIOWrapper(file, encoding=codec, errors="surrogateescape", newline=newline)
-        except LookupError:
-            raise InputError(f"encoding={encoding!r} is not known to Python.") from None
+            text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline=newline)
+        except (LookupError, TypeError, ValueError):
+            raise InputError(f"encoding={encoding!r} is not the name of a text encoding that Python knows.") from None
         with text:
-            for number, line in enumerate(text, 1):
-                if not line.isascii():
-                    _check_decoded(path, number, line, encoding)
-                yield line
+            try:
+                for number, line in enumerate(text, 1):
+                    if not line.isascii():
+                        line = _checked(path, number, line, encoding)
+                    if line:
+                        yield line
+            except UnicodeError as error:  # encodings of several bytes cannot all escape a wrong one
+                raise InputError(
+                    f"{path}, line {number + 1}: found bytes that are not {encoding} ({error}). "
+                    "Name the file's encoding with encoding=."
+                ) from None
 
 
-def _check_decoded(path: Path, number: int, line: str, encoding: str) -> None:
+def _checked(path: Path, number: int, line: str, encoding: str) -> str:
+    """The line without a byte order mark, if every byte of it could be decoded."""
     try:
         line.encode("utf-8")
     except UnicodeEncodeError as error:
         byte = ord(line[error.start]) - 0xDC00
+        found = f"the byte 0x{byte:02x}" if 0 <= byte < 256 else f"half a character, {line[error.start]!r},"
+        likely = "utf-16" if number == 1 and byte in (0xFE, 0xFF) and error.start == 0 else "latin-1"
         raise InputError(
-            f"{path}, line {number}: the byte 0x{byte:02x} at character {error.start + 1} is not {encoding}. "
-            "Name the file's encoding, for instance encoding='latin-1'."
+            f"{path}, line {number}: {found} at character {error.start + 1} is not {encoding}. "
+            f"Name the file's encoding, for instance encoding={likely!r}."
         ) from None
+    return line.removeprefix("\ufeff") if number == 1 else line
 
 
 def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:
@@ -102,6 +123,8 @@ def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:
         word = line.rstrip("\n")
         if not word.strip():
             raise malformed(path, number, line, "a word: line j names word j, so no line may be blank")
+        if word.startswith("\ufeff"):
+            raise malformed(path, number, line, "a word without a byte order mark (U+FEFF) before it")
         if word in seen:
             raise InputError(f"{path}, line {number}: the word {word!r} is already on line {seen[word]}.")
         seen[word] = number
@@ -114,7 +137,10 @@ def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:
 
 
 class NumberBlock(NamedTuple):
-    """Some whole lines, and every number in them with the bytes it spans."""
+    """Some whole lines, and every number in them with the bytes it spans.
+
+    ``values`` are right for those of digits alone that are not ``too_long``.
+    """
 
     path: Path
     raw: AnyArray
@@ -130,6 +156,23 @@ class NumberBlock(NamedTuple):
         start = 0 if line == 0 else int(self.newlines[line - 1]) + 1
         found = self.raw[start : int(self.newlines[line])].tobytes().decode("utf-8", "replace")
         return malformed(self.path, self.first_line + line, found, expected)
+
+    @property
+    def too_long(self) -> BoolArray:
+        return self.ends - self.starts > _LONGEST_NUMBER
+
+    @property
+    def marked(self) -> BoolArray:
+        """Numbers with more than digits: signs, points, exponents."""
+        before = np.concatenate(([0], np.cumsum((self.raw < _ZERO) | (self.raw >= _ZERO + 10))))
+        return np.not_equal(before[self.ends], before[self.starts])
+
+    def whole(self, part: slice, expected: str) -> Int64Array:
+        """Some of the numbers, each of which must be digits alone."""
+        wrong = (self.marked | self.too_long)[part]
+        if wrong.any():
+            raise self.error(int(self.starts[part][np.argmax(wrong)]), expected + ", none beyond 18 digits")
+        return self.values[part]
 
     def numbers_before_line_ends(self) -> Int64Array:
         return np.searchsorted(self.starts, self.newlines)
@@ -152,8 +195,23 @@ def number_blocks(
     path: Path, file: IO[bytes], expected: str, first_line: int = 1, separators: bytes = b""
 ) -> Iterator[NumberBlock]:
     """The rest of the file as numbers between blanks, line ends and the given separators."""
-    kind = np.zeros(256, np.uint8)  # 0: not allowed, 1: digit, 2: between numbers
+    for block in _blocks(path, file, expected, first_line, separators):
+        if block.too_long.any():
+            raise block.error(int(block.starts[np.argmax(block.too_long)]), expected + ", none beyond 18 digits")
+        yield block
+
+
+def word_blocks(path: Path, file: IO[bytes], expected: str, first_line: int, marks: bytes) -> Iterator[NumberBlock]:
+    """The rest of the file as numbers between blanks and line ends that may have the given marks in them."""
+    return _blocks(path, file, expected, first_line, b"", marks)
+
+
+def _blocks(
+    path: Path, file: IO[bytes], expected: str, first_line: int, separators: bytes, marks: bytes = b""
+) -> Iterator[NumberBlock]:
+    kind = np.zeros(256, np.uint8)  # 0: not allowed, 1: in a number, 2: between numbers
     kind[_ZERO : _ZERO + 10] = 1
+    kind[list(marks)] = 1
     kind[list(b" \t\r\n" + separators)] = 2
     while text := file.read(BLOCK_BYTES):
         if not text.endswith(b"\n"):
@@ -164,9 +222,6 @@ def number_blocks(
         block = _parse(path, raw, first_line, kinds == 1)
         if np.count_nonzero(kinds) != len(raw):
             raise block.error(int(np.argmin(kinds)), expected)
-        too_long = block.ends - block.starts > _LONGEST_NUMBER
-        if too_long.any():
-            raise block.error(int(block.starts[np.argmax(too_long)]), expected + ", none beyond 18 digits")
         yield block
         first_line += len(block.newlines)
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array
+from topicloom.corpus._columns import as_number, joined_groups
+from topicloom.corpus._limits import Limits
 from topicloom.corpus._lines import malformed, text_lines, word_list
 from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, pointers
 from topicloom.corpus.corpus import Corpus, default_vocabulary
@@ -15,6 +17,7 @@ from topicloom.errors import InputError
 
 _LINE = "'target index:value … index:value' with whole indices and values of 0 or more"
 _LABELS = re.compile(r"[+-]?\d+(,[+-]?\d+)*", re.ASCII)
+_INDEX = re.compile(r"\d{1,18}", re.ASCII)
 _LARGEST = np.iinfo(np.int32).max
 
 
@@ -48,13 +51,15 @@ class _Entries:
         self._chunks.append((np.array(self._words, np.int32), values.astype(np.int32) if whole else values))
         self._words, self._values = [], []
 
-    def finish(self, base: int) -> tuple[Int32Array, AnyArray | None]:
+    def finish(self, base: int, limits: Limits) -> tuple[Int32Array, AnyArray | None]:
         """The stream, and weights unless every value is whole; chunks are freed on the way."""
         self._flush()
         words, weights = GrowingArray(), GrowingArray(np.float64)
         self._chunks.reverse()
         while self._chunks:
             ids, values = self._chunks.pop()
+            if self.whole:
+                limits.add(values)
             words.append(np.repeat(ids - base, values) if self.whole else ids - base)
             weights.append(np.empty(0) if self.whole else values)
         return words.finish(), None if self.whole else weights.finish()
@@ -67,6 +72,7 @@ def read_svmlight(
     zero_based: bool | None = None,
     target: str = "auto",
     encoding: str = "utf-8",
+    max_size: int | None = None,
 ) -> Corpus:
     """Targets are labels where all are whole (``1``, or ``1,3`` for two), and responses otherwise.
 
@@ -75,7 +81,7 @@ def read_svmlight(
     """
     if target not in ("auto", "label", "response", "none"):
         raise InputError(f"target={target!r} must be 'auto', 'label', 'response' or 'none'.")
-    entries = _Entries()
+    entries, limits = _Entries(), Limits(path, max_size)
     sizes, totals, targets, queries = [], [], [], []
     lowest, highest, highest_line = _LARGEST, -1, 0
     for document in _documents(path, encoding):
@@ -93,16 +99,17 @@ def read_svmlight(
     base = 0 if zero_based or (zero_based is None and lowest == 0) else 1
     if lowest < base:
         raise InputError(f"{path}: an index 0 occurs, so that zero_based=False cannot be right.")
+    limits.check_sizes(0, highest - base + 1, named=vocabulary is not None, entries=sum(sizes))
     names = default_vocabulary(max(highest - base + 1, 1)) if vocabulary is None else vocabulary
     if highest - base >= len(names):
         expected = f"an index from {base} to {len(names) - 1 + base}, for the {len(names)} words of the vocabulary"
         raise malformed(path, highest_line, highest, expected)
-    words, weights = entries.finish(base)
+    words, weights = entries.finish(base, limits)
     lengths = np.array(totals if weights is None else sizes, np.float64).astype(np.int64)
     corpus = Corpus(words=words, doc_ptr=pointers(lengths), vocabulary=names, weights=weights)
     groups = [query for query in queries if query is not None]
     return corpus.with_metadata(
-        groups=groups if len(groups) == corpus.n_docs else None, **_meaning(path, targets, target)
+        groups=joined_groups(groups) if len(groups) == corpus.n_docs else None, **_meaning(path, targets, target)
     )
 
 
@@ -120,11 +127,12 @@ def _document(path: Path, number: int, body: str) -> _Document:
     goal = "" if ":" in fields[0] else fields.pop(0)
     query = fields.pop(0)[4:] if fields and fields[0].startswith("qid:") else None
     words, values = [], []
+    convert = float if body.isascii() and "_" not in body else as_number
     for field in fields:
         index, _, text = field.partition(":")
         try:
-            value = float(text)
-            if not (index.isdecimal() and int(index) < _LARGEST and 0 <= value < float("inf")):
+            value = convert(text)
+            if not (_INDEX.fullmatch(index) and int(index) < _LARGEST and 0 <= value < float("inf")):
                 raise ValueError
         except ValueError:
             raise malformed(path, number, field, _LINE) from None
@@ -145,7 +153,7 @@ def _meaning(path: Path, targets: list[tuple[int, str]], target: str) -> dict[st
     responses = []
     for line, goal in targets:
         try:
-            responses.append(float(goal))
+            responses.append(as_number(goal))
         except ValueError:
             raise malformed(path, line, goal, "a number as the target, or whole numbers as labels") from None
     return {"responses": responses}
@@ -155,7 +163,7 @@ def _label_names(path: Path, line: int, goal: str, known: tuple[str, ...] | None
     labels = goal.split(",") if goal else []
     if known is None:
         return tuple(label.removeprefix("+") for label in labels)
-    if not all(label.isdecimal() and 1 <= int(label) <= len(known) for label in labels):
+    if not all(_INDEX.fullmatch(label) and 1 <= int(label) <= len(known) for label in labels):
         expected = f"labels from 1 to {len(known)}, the lines of {path.name}.labels"
         raise malformed(path, line, goal, expected)
     return tuple(known[int(label) - 1] for label in labels)

@@ -3,13 +3,16 @@
 import csv
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from topicloom.corpus._checks import is_encodable
 from topicloom.corpus._columns import (
+    NO_SURROGATE,
+    MissingColumnError,
+    joined_groups,
     joined_times,
     time_kind,
     to_group,
@@ -18,6 +21,7 @@ from topicloom.corpus._columns import (
     to_response,
     to_time,
 )
+from topicloom.corpus._csv import Error, csv_reader
 from topicloom.corpus._lines import malformed, text_lines
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.text import from_texts
@@ -49,6 +53,8 @@ class _Metadata:
                     self._found.setdefault(role, []).append(self._convert(place, role, value))
             if not isinstance(row["text"], str):
                 raise malformed(self._path, place, row["text"], "a text (write '' for a document without text)")
+            if not is_encodable(row["text"]):
+                raise malformed(self._path, place, row["text"], NO_SURROGATE)
             yield row["text"]
 
     def _convert(self, place: str, role: str, value: object) -> Any:
@@ -65,6 +71,8 @@ class _Metadata:
     def fields(self) -> dict[str, Any]:
         names = {"id": "ids", "label": "labels", "group": "groups", "response": "responses"}
         given = {names[role]: values for role, values in self._found.items() if role != "time"}
+        if "groups" in given:
+            given["groups"] = joined_groups(given["groups"])
         times: list[int | float | datetime] = self._found.get("time", [])
         return {**given, "times": joined_times(times)} if times else given
 
@@ -120,10 +128,7 @@ def _check_columns(path: Path, roles: Mapping[str, str], columns: Iterable[str],
     columns = list(columns)
     for role, column in roles.items():
         if column not in columns:
-            raise InputError(
-                f"{path}, {place}: there is no column {column!r}; there are "
-                f"{', '.join(map(repr, columns)) or 'none'}. Name the right one with {role}_column=."
-            )
+            raise MissingColumnError(f"{path}, {place}", role, column, columns)
 
 
 def read_csv(
@@ -140,13 +145,12 @@ def read_csv(
     lines = text_lines(path, encoding, newline="")
     try:
         if quote is None:
-            reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+            reader = csv_reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         else:
-            reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-    except (TypeError, ValueError) as error:
+            reader = csv_reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
+    except (TypeError, ValueError, Error) as error:
         raise InputError(f"delimiter={delimiter!r} or quote={quote!r} is not usable: {error}.") from None
-    with _long_fields():
-        return _corpus(path, _csv_rows(path, reader, roles), vocabulary, text_options)
+    return _corpus(path, _csv_rows(path, reader, roles, delimiter), vocabulary, text_options)
 
 
 def read_tsv(path: Path, vocabulary: Vocabulary, *, delimiter: str = "\t", **options: Any) -> Corpus:
@@ -154,19 +158,11 @@ def read_tsv(path: Path, vocabulary: Vocabulary, *, delimiter: str = "\t", **opt
     return read_csv(path, vocabulary, delimiter=delimiter, **options)
 
 
-class _long_fields:  # noqa: N801 (reads as a statement)
-    """The csv module refuses texts above 128 KB unless its limit, which is global, is raised for a while."""
-
-    def __enter__(self) -> None:
-        self._before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-
-    def __exit__(self, *_: object) -> None:
-        csv.field_size_limit(self._before)
-
-
-def _csv_rows(path: Path, reader: Any, roles: Mapping[str, str]) -> Iterator[Row]:
+def _csv_rows(path: Path, reader: Any, roles: Mapping[str, str], delimiter: str) -> Iterator[Row]:
     records = _csv_records(path, reader)
     header = next(records, (1, []))[1]
+    if len(header) == 1:
+        _check_delimiter(path, header[0], roles, delimiter)
     _check_columns(path, roles, header, "line 1")
     where = {role: header.index(column) for role, column in roles.items()}
     for line, record in records:
@@ -178,6 +174,17 @@ def _csv_rows(path: Path, reader: Any, roles: Mapping[str, str]) -> Iterator[Row
         yield f"line {line}", {role: record[i] for role, i in where.items()}
 
 
+def _check_delimiter(path: Path, header: str, roles: Mapping[str, str], delimiter: str) -> None:
+    """A header of one field that holds the wanted columns between other characters: say which."""
+    for other in (";", "\t", ",", "|"):
+        columns = [column.strip().strip("\"'") for column in header.split(other)]
+        if other != delimiter and len(columns) > 1 and (roles["text"] in columns or header not in roles.values()):
+            raise InputError(
+                f"{path}, line 1: the header is one field, {header[:60]!r}. Its columns look separated by {other!r}, "
+                f"not {delimiter!r}; give delimiter={other!r}."
+            )
+
+
 def _csv_records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
     """Records with the line on which each begins."""
     while True:
@@ -186,7 +193,7 @@ def _csv_records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
             record = next(reader)
         except StopIteration:
             return
-        except csv.Error as error:
+        except Error as error:
             raise InputError(
                 f"{path}, line {line}: the record that begins here has broken quotation marks ({error}). "
                 "Double a quotation mark inside a quoted field, or give quote=None if there is no quoting."
@@ -227,15 +234,21 @@ def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
         raise MissingExtraError(
             "reading Parquet needs pyarrow; install it with pip install 'topicloom[parquet]'."
         ) from None
-    try:
-        file = parquet.ParquetFile(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not a readable Parquet file: {error}") from None
     row = 0
-    with file:
-        _check_columns(path, roles, file.schema_arrow.names, "its schema")
-        for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
-            columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}
-            for values in zip(*columns.values(), strict=True):
-                row += 1
-                yield f"row {row}", dict(zip(columns, values, strict=True))
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_columns(path, roles, file.schema_arrow.names, "its schema")
+            for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
+                columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}
+                for values in zip(*columns.values(), strict=True):
+                    row += 1
+                    yield f"row {row}", dict(zip(columns, values, strict=True))
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # pyarrow has a dozen ways to say that a file is damaged
+        after = f", after row {row}" if row else ""
+        raise InputError(f"{path}{after}: not a readable Parquet file: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]

@@ -4,7 +4,7 @@ A corpus is a stream of word numbers, document after document, with pointers to 
 Whether the "words" are words, genomic regions or products does not matter here.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from hashlib import blake2b
@@ -17,15 +17,21 @@ import scipy.sparse as sp
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import (
     check_each,
+    check_encodable,
     check_finite,
     check_length,
     first_repeat,
     frozen,
     items,
     label_set,
+    plain,
     read_only,
+    texts,
 )
-from topicloom.errors import InputError
+from topicloom.corpus._columns import as_times
+from topicloom.corpus._limits import FREE, PER_ENTRY, check_memory
+from topicloom.corpus._matrices import as_csr
+from topicloom.errors import InputError, counted
 
 _CHUNK = 1 << 22  # entries of the stream looked at together
 R = TypeVar("R")
@@ -76,24 +82,31 @@ class Corpus:
     times: AnyArray | None = None
     unknown: Int64Array | None = None  # tokens of each document that are not in a given vocabulary
     text_options: TextOptions | None = None
+    reading: Mapping[str, Any] | None = None  # how a command read the file, so that later ones read theirs alike
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "words", frozen("words", self.words, np.int32))
         put(self, "doc_ptr", frozen("doc_ptr", self.doc_ptr, np.int64))
-        put(self, "vocabulary", items("vocabulary", self.vocabulary))
+        put(self, "vocabulary", texts("vocabulary", items("vocabulary", self.vocabulary)))
         for name in ("weights", "responses"):
             if getattr(self, name) is not None:
                 put(self, name, frozen(name, getattr(self, name), np.float64))
         if self.unknown is not None:
             put(self, "unknown", frozen("unknown", self.unknown, np.int64))
         if self.times is not None:
-            put(self, "times", frozen("times", self.times, None))
+            put(self, "times", frozen("times", as_times(self.times), None))
         for name in ("ids", "groups", "labels"):
             if getattr(self, name) is not None:
                 put(self, name, items(name, getattr(self, name)))
         if self.labels is not None:
             put(self, "labels", tuple(label_set(d, labels) for d, labels in enumerate(self.labels)))
+            check_encodable("labels", {label for labels in self.labels for label in labels})
+        if self.ids is not None:
+            put(self, "ids", texts("ids", self.ids))
+        if self.groups is not None:
+            put(self, "groups", tuple(map(plain, self.groups)))
+            check_encodable("groups", {group for group in self.groups if isinstance(group, str)})
         self._check()
 
     def _check(self) -> None:
@@ -118,8 +131,6 @@ class Corpus:
                 check_length(name, len(value), self.n_docs, "documents")
         if self.responses is not None:
             check_finite("responses", self.responses)
-        if self.ids is not None:
-            check_each("ids", self.ids, str, "a string")
         if self.groups is not None:
             check_each("groups", self.groups, Hashable, "hashable, such as a string or a number")
 
@@ -129,7 +140,6 @@ class Corpus:
             raise InputError(
                 "the vocabulary is empty: no word is left. Check the tokenizer, stop words, min_df, max_df."
             )
-        check_each("vocabulary", vocabulary, str, "a string")
         if len(set(vocabulary)) != len(vocabulary):
             raise InputError(f"the vocabulary has the word {first_repeat(vocabulary)!r} twice; words must be distinct.")
         low, high = (int(words.min()), int(words.max())) if len(words) else (0, 0)
@@ -137,7 +147,7 @@ class Corpus:
             bad = low if low < 0 else high
             where = int(np.searchsorted(self.doc_ptr, int(np.argmax(words == bad)), side="right")) - 1
             raise InputError(
-                f"document {where}: word number {bad} is outside the vocabulary of {len(vocabulary)} words "
+                f"document {where}: word number {bad} is outside the vocabulary of {counted(len(vocabulary), 'words')} "
                 "(numbers start at 0)."
             )
 
@@ -180,7 +190,8 @@ class Corpus:
     def __repr__(self) -> str:
         known = [f.name for f in fields(self)[5:11] if getattr(self, f.name) is not None]
         extra = f", with {', '.join(known)}" if known else ""
-        return f"Corpus({self.n_docs:,} documents, {self.n_words:,} words, {self.n_tokens:,} tokens{extra})"
+        sizes = ((self.n_docs, "documents"), (self.n_words, "words"), (self.n_tokens, "tokens"))
+        return f"Corpus({', '.join(counted(n, what) for n, what in sizes)}{extra})"
 
     # -- other views of the same tokens --------------------------------------------------------------------
 
@@ -309,8 +320,14 @@ def from_matrix(
     Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the
     words are named ``word0``, ``word1``, …
     """
-    matrix = _as_csr(X)
+    matrix = as_csr(X)
+    if 0 in matrix.shape:
+        raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
     n_words = matrix.shape[1]
+    if vocabulary is None and n_words > max(FREE, PER_ENTRY * matrix.nnz):
+        raise InputError(
+            f"the matrix has {n_words:,} columns for {matrix.nnz:,} entries; give a vocabulary if that is right."
+        )
     vocabulary = default_vocabulary(n_words) if vocabulary is None else items("vocabulary", vocabulary)
     check_length("vocabulary", len(vocabulary), n_words, "columns of the matrix")
     _check_counts(matrix, vocabulary)
@@ -318,6 +335,7 @@ def from_matrix(
     weighted = counts.dtype.kind == "f" and bool(np.any(counts != np.floor(counts)))
     # A stored zero is no token, so that a document of zeros counts as empty.
     repeats = (counts != 0 if weighted else counts).astype(np.int64)
+    check_memory("the matrix", int(repeats.sum()))
     corpus = Corpus(
         words=read_only(np.repeat(matrix.indices.astype(np.int32), repeats)),
         doc_ptr=np.concatenate(([0], np.cumsum(repeats)))[matrix.indptr],
@@ -330,39 +348,6 @@ def from_matrix(
 def default_vocabulary(n_words: int) -> tuple[str, ...]:
     """Names for words that have none: ``word0``, ``word1``, …"""
     return tuple(f"word{j}" for j in range(n_words))
-
-
-def _as_csr(X: Any) -> Any:
-    is_sparse: bool = sp.issparse(X)  # named, because narrowing X here would hide its attributes from mypy
-    if is_sparse:
-        if X.dtype.kind not in "buif":
-            raise InputError(f"the matrix holds {X.dtype} values; counts must be numbers.")
-        if X.ndim != 2:
-            raise InputError(f"expected a documents × words matrix with 2 dimensions, got {X.ndim}.")
-        matrix = sp.csr_array(X)
-    else:
-        dense = np.asarray(X)
-        if dense.ndim != 2:
-            raise InputError(
-                f"expected a documents × words matrix with 2 dimensions, got {dense.ndim}. "
-                "For texts use topicloom.from_texts."
-            )
-        if dense.dtype.kind not in "buif":
-            raise InputError(f"the matrix holds {dense.dtype} values; counts must be numbers.")
-        if dense.dtype.kind == "f" and not np.all(np.isfinite(dense)):
-            where = np.argwhere(~np.isfinite(dense))[0]
-            raise InputError(
-                f"document {where[0]}: the count in column {where[1]} is {dense[tuple(where)]}; counts must be finite."
-            )
-        matrix = sp.csr_array(dense)
-    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
-    if matrix.dtype.kind == "b":
-        matrix = matrix.astype(np.int64)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
 
 
 def _check_counts(matrix: Any, vocabulary: tuple[str, ...]) -> None:

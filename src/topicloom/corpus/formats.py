@@ -1,14 +1,16 @@
 """Files of other tools to a corpus, and back."""
 
+import errno
 import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from topicloom.corpus._bow_files import read_folder, read_ldac, read_mtx, read_npz, read_uci
+from topicloom.corpus._bow_files import read_folder, read_ldac, read_uci
 from topicloom.corpus._checks import items
 from topicloom.corpus._lines import as_path, replacing, word_list
+from topicloom.corpus._matrix_files import read_mtx, read_npz
 from topicloom.corpus._svmlight import read_svmlight
 from topicloom.corpus._table_files import (
     COLUMN_OPTIONS,
@@ -32,7 +34,7 @@ from topicloom.corpus._writers import (
     write_uci,
 )
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError
+from topicloom.errors import InputError, StorageError
 
 PathLike = str | os.PathLike[str]
 
@@ -51,25 +53,29 @@ class _Format(NamedTuple):
 
 _CSV_OPTIONS = (*COLUMN_OPTIONS, "delimiter", "quote", *TEXT_OPTIONS)
 FORMATS: dict[str, _Format] = {
-    "uci": _Format((".uci",), read_uci, (), write_uci, encoded=False, words_beside=True),
-    "ldac": _Format((".ldac", ".lda-c"), read_ldac, (), write_ldac, encoded=False, words_beside=True),
+    "uci": _Format((".uci",), read_uci, ("max_size",), write_uci, encoded=False, words_beside=True),
+    "ldac": _Format((".ldac", ".lda-c"), read_ldac, ("max_size",), write_ldac, encoded=False, words_beside=True),
     "svmlight": _Format(
         (".svmlight", ".svm", ".libsvm"),
         read_svmlight,
-        ("zero_based", "target"),
+        ("zero_based", "target", "max_size"),
         write_svmlight,
         words_beside=True,
         weights=True,
     ),
-    "mtx": _Format((".mtx",), read_mtx, ("transpose",), write_mtx, encoded=False, words_beside=True, weights=True),
-    "npz": _Format((".npz",), read_npz, ("transpose",), write_npz, encoded=False, words_beside=True, weights=True),
+    "mtx": _Format(
+        (".mtx",), read_mtx, ("transpose", "max_size"), write_mtx, encoded=False, words_beside=True, weights=True
+    ),
+    "npz": _Format(
+        (".npz",), read_npz, ("transpose", "max_size"), write_npz, encoded=False, words_beside=True, weights=True
+    ),
     "mallet": _Format((".mallet",), read_mallet, TEXT_OPTIONS, write_mallet),
     "csv": _Format((".csv",), read_csv, _CSV_OPTIONS),
     "tsv": _Format((".tsv", ".tab"), read_tsv, _CSV_OPTIONS),
     "jsonl": _Format((".jsonl", ".ndjson"), read_jsonl, (*COLUMN_OPTIONS, *TEXT_OPTIONS), write_jsonl),
     "parquet": _Format((".parquet", ".pq"), read_parquet, (*COLUMN_OPTIONS, *TEXT_OPTIONS), encoded=False),
     "txt": _Format((".txt",), read_txt, TEXT_OPTIONS, write_txt),
-    "folder": _Format((), read_folder, (), encoded=False),
+    "folder": _Format((), read_folder, ("max_size",), encoded=False),
 }
 
 
@@ -104,6 +110,10 @@ def read(
     ``vocabulary`` is a sequence of words or a file with one word a line. For word numbers it names the words; by
     default it is looked for in ``<path>.vocab``, or ``vocab.*.txt`` beside ``docword.*.txt``. For texts it is the
     vocabulary to use. Several labels are separated by blanks, or a list.
+
+    A file of word numbers may claim 2**20 documents or words, or 1,000 per entry if those are more, and 10,000 tokens
+    per entry. ``max_size`` (an option of these formats) allows as many as it says instead. Words that a vocabulary
+    names are not limited.
     """
     source = as_path(path)
     if not source.exists():
@@ -119,7 +129,14 @@ def read(
             raise InputError(f"{option!r} is not an option of format {name!r}; its options are: {known}.")
     if chosen.encoded:
         options["encoding"] = encoding
-    return chosen.read(source, _words(source, chosen, vocabulary, encoding), **options)
+    try:
+        return chosen.read(source, _words(source, chosen, vocabulary, encoding), **options)
+    except MemoryError:
+        raise InputError(f"{source}: memory does not suffice for what this file holds.") from None
+    except OSError as error:
+        if error.errno == errno.ENOSPC:  # where the corpus grows in a file
+            raise StorageError(f"{source}: the disk is full; make room for the corpus.") from None
+        raise InputError(f"{source} cannot be read: {error.strerror or error}.") from None
 
 
 def write(

@@ -9,7 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray
-from topicloom.corpus._columns import joined_times, time_kind, to_group, to_id, to_labels, to_response, to_time
+from topicloom.corpus._columns import (
+    joined_groups,
+    joined_times,
+    time_kind,
+    to_group,
+    to_id,
+    to_labels,
+    to_response,
+    to_time,
+)
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
@@ -54,6 +63,8 @@ def from_frame(
         for field, convert in converters.items()
         if field.removesuffix("s") in named
     }
+    if group is not None:
+        metadata["groups"] = joined_groups(metadata["groups"])
     if time is not None:
         metadata["times"] = _times(table, time)
     if text is not None:

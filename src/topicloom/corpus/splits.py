@@ -4,7 +4,7 @@ import numpy as np
 
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 
 def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> tuple[Corpus, Corpus]:
@@ -13,7 +13,7 @@ def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> t
     n_test = round(corpus.n_docs * test_share)
     if n_test == 0 or n_test == corpus.n_docs:
         raise InputError(
-            f"test_share={test_share} of {corpus.n_docs} documents leaves {n_test} for testing; "
+            f"test_share={test_share} of {counted(corpus.n_docs, 'documents')} leaves {n_test} for testing; "
             "both parts need at least one."
         )
     chosen = np.zeros(corpus.n_docs, bool)

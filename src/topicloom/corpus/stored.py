@@ -5,17 +5,21 @@ by ``convert_corpus`` or from a mapped corpus, says so, and is mapped again when
 """
 
 import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from topicloom._types import AnyArray
-from topicloom.arrays import file_of, from_bytes, read_arrays, read_info, to_bytes, write_arrays
+from topicloom.arrays import check_digest, file_of, from_bytes, read_arrays, read_info, to_bytes, write_arrays
+from topicloom.corpus._checks import shown
+from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus._streams import growing_in
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.corpus.formats import read
 from topicloom.errors import InputError
+from topicloom.stored_checks import check_corpus, refusing
 
 PathLike = str | os.PathLike[str]
 _LARGE = ("words", "weights")  # an entry for each token
@@ -40,6 +44,11 @@ def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> st
 
     ``mapped`` is how the file is to be read again; None leaves that as it is with this corpus.
     """
+    return write_arrays(path, *corpus_part(corpus, mapped))
+
+
+def corpus_part(corpus: Corpus, mapped: bool | None = None) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Arrays and info of a corpus's file."""
     arrays: dict[str, AnyArray] = {
         "words": corpus.words,
         "doc_ptr": corpus.doc_ptr,
@@ -51,9 +60,13 @@ def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> st
     for name in ("weights", "responses", "unknown"):
         if getattr(corpus, name) is not None:
             arrays[name] = getattr(corpus, name)
-    for name in ("ids", "labels", "groups"):
+    if corpus.reading is not None:
+        info["reading"] = dict(corpus.reading)
+    for name in ("ids", "labels"):
         if getattr(corpus, name) is not None:
             arrays[name] = to_bytes(check_plain(name, getattr(corpus, name)))
+    if corpus.groups is not None:
+        arrays["groups"] = to_bytes(saved_groups(check_plain("groups", corpus.groups)))
     if corpus.times is not None:
         if corpus.times.dtype.kind == "M":
             info["times"] = corpus.times.dtype.str
@@ -62,31 +75,53 @@ def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> st
             arrays["times"] = corpus.times
         else:
             arrays["times_text"] = to_bytes(check_plain("times", corpus.times.tolist()))
-    return write_arrays(path, arrays, info)
+    return arrays, info
 
 
-def load_corpus(path: PathLike, *, mapped: bool | None = None, verify: bool = True) -> Corpus:
+def load_corpus(
+    path: PathLike, *, mapped: bool | None = None, verify: bool = True, digest: str | None = None
+) -> Corpus:
     """Read a corpus file.
 
     ``mapped=True`` leaves the tokens in the file, False reads them; None does as the file says. Training on a mapped
     corpus keeps the topics of its tokens in a file beside it, too. ``verify=False`` skips the comparison of the
-    content with its digest.
+    content with its digest. With a ``digest``, a file that has another is refused.
     """
     path = Path(path)
     if mapped is None:
-        mapped = bool((read_info(path) or {}).get("mapped"))
-    arrays, info, _ = read_arrays(path, mapped=_LARGE if mapped else (), verify=verify)
+        about = read_info(path)
+        mapped = isinstance(about, dict) and bool(about.get("mapped"))
+    arrays, info, found = read_arrays(path, mapped=_LARGE if mapped else (), verify=verify)
+    check_digest(path, found, digest)
+    check_corpus(path, arrays, info)
+    with refusing(path):
+        return _corpus_of(arrays, info)
+
+
+def _corpus_of(arrays: dict[str, AnyArray], info: Any) -> Corpus:
     fields: dict[str, Any] = {name: arrays[name] for name in ("words", "doc_ptr")}
     for name in ("weights", "responses", "unknown"):
         fields[name] = arrays.get(name)
-    for name in ("vocabulary", "ids", "labels", "groups"):
-        fields[name] = tuple(from_bytes(arrays[name])) if name in arrays else None
+    for name in ("vocabulary", "ids", "labels"):
+        fields[name] = _listed(name, arrays[name]) if name in arrays or name == "vocabulary" else None
+    fields["groups"] = restored_groups(_listed("groups", arrays["groups"])) if "groups" in arrays else None
+    fields["reading"] = info.get("reading")
     times = arrays.get("times")
     if times is not None and "times" in info:
-        times = times.view(info["times"])
+        kind = np.dtype(info["times"])
+        if kind.kind != "M" or times.dtype != np.int64:
+            raise InputError(f"its times are {times.dtype} values as {kind}.")
+        times = times.view(kind)
     if "times_text" in arrays:
         times = np.array(from_bytes(arrays["times_text"]))
     return Corpus(**fields, times=times, ordered=info["ordered"], text_options=text_options(info["text_options"]))
+
+
+def _listed(name: str, array: AnyArray) -> tuple[Any, ...]:
+    found = from_bytes(array)
+    if not isinstance(found, list):
+        raise InputError(f"its {name} are not a list.")
+    return tuple(found)
 
 
 def is_mapped(corpus: Corpus) -> bool:
@@ -98,10 +133,12 @@ def check_plain(name: str, values: Any) -> Any:
     """The values, if JSON gives them back as they are."""
     for d, value in enumerate(values):
         parts = value if isinstance(value, tuple) and name == "labels" else (value,)
+        if isinstance(value, date) and name in ("groups", "collections"):  # ``saved_groups`` has a form for it
+            continue
         if not all(part is None or isinstance(part, str | bool | int | float) for part in parts):
             raise InputError(
                 f"document {d}: the {name} entry {value!r} is a {type(value).__name__}, which cannot be saved; "
-                "use text or numbers (for instance str(value))."
+                "use text, numbers or dates (for instance str(value))."
             )
     return values
 
@@ -111,4 +148,7 @@ def text_options(saved: Any) -> TextOptions | None:
     if saved is None:
         return None
     token_pattern, lowercase, stop_words = saved
+    right = isinstance(token_pattern, str) and isinstance(lowercase, bool) and isinstance(stop_words, list | tuple)
+    if not right or not all(isinstance(word, str) for word in stop_words):
+        raise InputError(f"the text options {shown(saved)} are not a pattern, a choice and a list of words.")
     return TextOptions(token_pattern, lowercase, tuple(stop_words))

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
-from topicloom.corpus._checks import items, read_only
+from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only
+from topicloom.corpus._checks import texts as checked_texts
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
 from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, block_pairs, compacted, count_words, document_blocks
 from topicloom.corpus.corpus import Corpus, TextOptions
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 Tokenizer = Callable[[str], Iterable[str]]
 
@@ -73,8 +74,8 @@ def from_texts(
     cut = _cutter(options) if options is not None else _foreign_cutter(tokenizer, lowercase, stop)
     documents = _cut_all(texts, cut)
     if vocabulary is not None:
-        words, ptr, unknown = _lookup(documents, items("vocabulary", vocabulary))
-        kept = tuple(vocabulary)
+        kept = checked_texts("vocabulary", items("vocabulary", vocabulary))
+        words, ptr, unknown = _lookup(documents, kept)
     else:
         unknown = None
         words, ptr, names = _number(documents)
@@ -180,6 +181,8 @@ def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]]) -> Iterator[
                 f"document {d} is {_short(text)}; every text must be a string. "
                 "Use '' for a document without text, and decode bytes first."
             )
+        if not is_encodable(text):
+            raise InputError(f"document {d} is {_short(text)}, {NOT_ENCODABLE}")
         try:
             words = cut(text)
         except InputError as error:
@@ -287,8 +290,9 @@ def _within(frequency: Int64Array, n_docs: int, min_df: int | float, max_df: int
     keep: BoolArray = (frequency >= low) & (frequency <= high)
     if not keep.any():
         raise InputError(
-            f"the vocabulary is empty: of {len(frequency)} words none is in at least {low} (min_df={min_df}) "
-            f"and at most {high} (max_df={max_df}) of the {n_docs} documents. Lower min_df or raise max_df."
+            f"the vocabulary is empty: of {counted(len(frequency), 'words')} none is in at least {low} "
+            f"(min_df={min_df}) and at most {high} (max_df={max_df}) of {counted(n_docs, 'documents')}. "
+            "Lower min_df or raise max_df."
         )
     return keep
 
@@ -303,7 +307,7 @@ def _document_frequency(stream: Int32Array, ptr: Int64Array, n_words: int) -> In
 def _nothing_left(n_docs: int, stop: frozenset[str], own_tokenizer: bool) -> str:
     source = "the tokenizer" if own_tokenizer else "token_pattern"
     return (
-        f"the vocabulary is empty: in {n_docs} document{'s' * (n_docs != 1)} {source} found no word"
+        f"the vocabulary is empty: in {counted(n_docs, 'documents')} {source} found no word"
         + (f" other than the {len(stop)} stop words" if stop else "")
         + f". Check the texts, {source}"
         + (" and stop_words." if stop else ".")

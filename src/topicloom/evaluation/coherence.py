@@ -16,6 +16,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import Topics, check_n_words, check_word_lists, is_matrix, top_words
 from topicloom.kernels._jit import kernel
+from topicloom.kernels.product import product
 
 Window: TypeAlias = int | Literal["document"]
 
@@ -123,7 +124,7 @@ def normalised_information(joint: FloatArray, segments: Segments, epsilon: float
 def cosine_of_contexts(joint: FloatArray, segments: Segments, epsilon: float) -> FloatArray:
     """Cosine of the two sides' context vectors: sums of their words' NPMI with every word of the topic."""
     contexts = _npmi(joint, epsilon)
-    left, right = segments.left @ contexts, segments.right @ contexts
+    left, right = (product(np.asarray(side, np.float64), contexts) for side in (segments.left, segments.right))
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     dots = np.einsum("sv,sv->s", left, right)
     return np.asarray(np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0))

@@ -47,20 +47,27 @@ def mixture_difference(draws: AnyArray, first: int, second: int, level: float = 
     return _change(values[:, first] - values[:, second], level)
 
 
-def mixture_trend(draws: AnyArray, times: AnyArray | None = None, level: float = 0.9) -> Change:
+def mixture_trend(
+    draws: AnyArray, times: AnyArray | None = None, level: float = 0.9, *, weights: AnyArray | None = None
+) -> Change:
     """Slope of each topic's share over ordered collections, with the probability that it rises.
 
     The least-squares line through (times_j, π_jk), for every draw. ``times`` has a number for each collection; without
-    it they are 0, 1, …
+    it they are 0, 1, … ``weights`` says how much each collection counts, for instance its number of documents; without
+    it all count the same.
     """
     values = _check_draws(draws)
     when = np.arange(values.shape[1]) if times is None else np.asarray(times)
     if when.shape != (values.shape[1],) or when.dtype.kind not in "iuf" or not np.all(np.isfinite(when)):
         raise InputError(f"times must have one number for each of {values.shape[1]} collections.")
-    away = when - when.mean()
-    if not np.any(away):
+    weight = np.ones(len(when)) if weights is None else np.asarray(weights, np.float64)
+    if weight.shape != when.shape or not np.all(np.isfinite(weight) & (weight >= 0)) or not np.any(weight):
+        raise InputError(f"weights must have one number of 0 or more for each of {len(when)} collections, not all 0.")
+    away = when - np.average(when, weights=weight)
+    spread = float(np.sum(weight * away**2))
+    if len(set(when[weight > 0].tolist())) < 2 or spread == 0:
         raise InputError("a trend needs collections at two times or more.")
-    return _change(np.einsum("j,sjk->sk", away / (away @ away), values), level)
+    return _change(np.einsum("j,sjk->sk", weight * away / spread, values), level)
 
 
 def merged_draws(draws: AnyArray, numbers: AnyArray, weights: AnyArray) -> FloatArray:

@@ -8,6 +8,7 @@ import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.errors import InputError
+from topicloom.kernels.product import product
 
 Topics: TypeAlias = Sequence[Sequence[str]] | AnyArray
 Metric: TypeAlias = Literal["jensen_shannon", "hellinger", "cosine"]
@@ -59,7 +60,7 @@ def topic_sizes(theta: AnyArray, lengths: AnyArray) -> FloatArray:
     total = weight.sum()
     if total == 0:
         raise InputError("every document is empty, so topics have no sizes; give at least one document with tokens.")
-    return np.asarray(weight @ shares / total)
+    return np.asarray(product(weight[None], shares)[0] / total)
 
 
 def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> FloatArray:

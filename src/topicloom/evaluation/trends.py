@@ -99,6 +99,15 @@ def bucket_histogram(lengths: AnyArray, bins: Any = 40, topic_weight: AnyArray |
     return np.asarray(counted / each.sum()), edges
 
 
+def _numbers(times: AnyArray) -> FloatArray:
+    try:
+        return np.asarray(times, np.float64)
+    except (ValueError, TypeError):
+        raise InputError(
+            "times must be whole numbers, such as years, or dates (datetime64, or text such as '1790-01-08')."
+        ) from None
+
+
 def _times(times: AnyArray, unit: str | None) -> AnyArray:
     """Time stamps as whole numbers or dates."""
     when = np.asarray(times)
@@ -106,9 +115,7 @@ def _times(times: AnyArray, unit: str | None) -> AnyArray:
         try:
             when = when.astype("datetime64")
         except (ValueError, TypeError):
-            raise InputError(
-                "times must be whole numbers, such as years, or dates (datetime64, or text such as '1790-01-08')."
-            ) from None
+            when = _numbers(when)
     if when.dtype.kind == "f" and np.all(np.isfinite(when)) and np.all(when == np.floor(when)):
         when = when.astype(np.int64)
     if when.dtype.kind not in "iuM" or when.size == 0 or (when.dtype.kind == "M" and np.isnat(when).any()):

@@ -7,16 +7,15 @@ stopped and goes on equals one that never stopped.
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from topicloom._types import AnyArray
-from topicloom.arrays import read_arrays, write_arrays
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import StorageError
+from topicloom.directories import Part, Stored
 from topicloom.inference import hmm, hmm_em
 from topicloom.inference.chain import Plan, _graceful_interrupt
+from topicloom.inference.checkpoints import check_hmm
 from topicloom.inference.hmm import HMMPrior, HMMState, Parameters
 from topicloom.inference.kernel import Key
 from topicloom.inference.parallel import run_parallel
@@ -163,8 +162,12 @@ def run_chains(
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def save_chain(path: Path, chain: HMMChain) -> None:
+def save_chain(run: Stored, chain: HMMChain) -> None:
     """Write a checkpoint: with the corpus and the seed it is all that is needed to go on exactly."""
+    run.save_chain(chain.index, chain_part(chain))
+
+
+def chain_part(chain: HMMChain) -> Part:
     em = isinstance(chain.state, Parameters)
     arrays: dict[str, AnyArray] = dict(chain.state._asdict()) if em else {"z": chain.state.z}  # type: ignore[union-attr]
     arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
@@ -172,18 +175,15 @@ def save_chain(path: Path, chain: HMMChain) -> None:
     if chain.kept is not None:
         arrays |= {"kept_moves": chain.kept.moves, "kept_emission": chain.kept.emission}
     info = {"index": chain.index, "sweep": chain.sweep, "kept": chain.n_kept, "converged": chain.converged}
-    write_arrays(path, arrays, info)
+    return arrays, info
 
 
-def load_chain(path: Path, corpus: Corpus, n_states: int) -> HMMChain:
-    """Read a checkpoint; counts are rebuilt from the paths."""
-    arrays, info, _ = read_arrays(path)
+def load_chain(stored: Stored, index: int, corpus: Corpus, n_states: int, n_paths: int | None) -> HMMChain:
+    """Read a checkpoint; counts are rebuilt from the paths. ``n_paths`` is None for EM, which has none."""
+    path, arrays, info = stored.read_chain(index)
+    check_hmm(path, arrays, info, index, corpus, n_states, n_paths)
     state: HMMState | Parameters
-    if "z" in arrays:
-        if arrays["z"].shape[1] != corpus.n_tokens:
-            raise StorageError(
-                f"{path} belongs to other sequences: it has {arrays['z'].shape[1]} symbols, these {corpus.n_tokens}."
-            )
+    if n_paths is not None:
         state = hmm.restore(corpus, arrays["z"], n_states)
     else:
         state = Parameters(as_input(arrays["moves"]), as_input(arrays["emission"]))

@@ -14,7 +14,7 @@ from scipy.special import digamma
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.inference.hyper import RATE, SMALLEST
+from topicloom.inference.hyper import MOST, RATE, SMALLEST, runs_away
 from topicloom.inference.kernel import Key, Prior
 from topicloom.inference.tails import Tails, tails
 from topicloom.kernels import mixtures as kernels
@@ -134,15 +134,20 @@ def learn_gamma(found: Tails, lengths: AnyArray, now: Mixtures) -> float:
         return now.gamma
     pi, gamma = now.pi.ravel(), now.gamma
     tables = np.empty(pi.size)
-    for _ in range(_ROUNDS):
+
+    def step(gamma: float) -> float:
         kernels.expected_tables(*found, gamma * pi, tables)
         bottom = np.sum(times * (digamma(sizes + gamma) - digamma(gamma)))
-        new = max(float(tables.sum() / (bottom + RATE)), SMALLEST)
+        return max(float(tables.sum() / (bottom + RATE)), SMALLEST)
+
+    for _ in range(_ROUNDS):
+        new = step(gamma)
         settled = abs(new - gamma) / gamma < _CLOSE
         gamma = new
         if settled:
             break
-    return gamma
+    mass = float(np.sum(sizes * times) / times.sum())
+    return now.gamma if runs_away(now.gamma, gamma, MOST * mass, lambda most: step(most) > most) else gamma
 
 
 def log_alpha_density(alpha: float, log_pi: FloatArray, prior: tuple[float, float]) -> float:

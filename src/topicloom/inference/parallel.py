@@ -4,8 +4,9 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar, cast
+from concurrent.futures import Future, wait
+from queue import SimpleQueue
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -171,7 +172,7 @@ def _next_of(left: deque[int]) -> int | None:
 def _on_threads(function: Callable[[int], R], n: int) -> list[R]:
     """``function`` of 0 … n − 1, each on a thread of its own, the first on the caller's."""
     idle = _local.helpers
-    helpers = [idle.pop() if idle else ThreadPoolExecutor(max_workers=1) for _ in range(n - 1)]
+    helpers = [idle.pop() if idle else _helper(n) for _ in range(n - 1)]
     others = [helper.submit(function, thread) for thread, helper in enumerate(helpers, 1)]
     try:
         own = function(0)
@@ -181,6 +182,46 @@ def _on_threads(function: Callable[[int], R], n: int) -> list[R]:
     return [own, *(other.result() for other in others)]
 
 
+class _Helper:
+    """A thread that waits for work until this object is gone.
+
+    It is no ``ThreadPoolExecutor``, which takes no work once the main thread has ended, though others still run. As a
+    daemon it keeps no process alive; while it has work its caller waits for it, and a process waits for the caller.
+    """
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[_Work | None] = SimpleQueue()
+        threading.Thread(target=_do, args=(self._work,), name="topicloom", daemon=True).start()
+
+    def submit(self, function: Callable[[int], R], thread: int) -> Future[R]:
+        future: Future[R] = Future()
+        self._work.put((future, function, thread))
+        return future
+
+    def __del__(self) -> None:
+        self._work.put(None)
+
+
+_Work: TypeAlias = tuple[Future[Any], Callable[[int], Any], int]
+
+
+def _do(work: "SimpleQueue[_Work | None]") -> None:
+    while (item := work.get()) is not None:
+        future, function, thread = item
+        try:
+            future.set_result(function(thread))
+        except BaseException as error:
+            future.set_exception(error)
+        del item, future, function  # what they hold must not wait for the next work
+
+
+def _helper(n: int) -> _Helper:
+    try:
+        return _Helper()
+    except RuntimeError as error:
+        raise InputError(f"The system does not let this process have {n} threads: take a smaller n_jobs.") from error
+
+
 class _Local(threading.local):
     """Threads that stay between calls, a caller's own: to start one takes as long as thousands of draws.
 
@@ -188,7 +229,7 @@ class _Local(threading.local):
     """
 
     def __init__(self) -> None:
-        self.helpers: list[ThreadPoolExecutor] = []
+        self.helpers: list[_Helper] = []
 
 
 _local = _Local()

@@ -27,11 +27,9 @@ from topicloom.inference.variational import (
     word_prior,
 )
 from topicloom.inference.variational_priors import (
-    fit_dirichlet,
-    fit_polya,
     fit_word_dirichlet,
     fit_word_polya,
-    mean_log,
+    learned_alpha,
     with_beta,
 )
 from topicloom.kernels import variational_bayes as vb
@@ -136,9 +134,9 @@ def learn_batch(
     if mode == "svb":
         value = float(fitted.fit.sum()) - dirichlet_divergence(doc[used], alpha)
     else:
-        value = float(fitted.fit.sum() - index.doc_weight @ np.log(doc.sum(axis=1)))
+        value = float(fitted.fit.sum() - np.sum(index.doc_weight * np.log(doc.sum(axis=1))))
     if steps.learn_alpha and used.any():
-        goal = fit_dirichlet(mean_log(doc, used), alpha) if mode == "svb" else fit_polya(doc, alpha, used)
+        goal = learned_alpha(doc, alpha, used, bayes=mode == "svb")
         prior = prior._replace(alpha=(alpha * (goal / alpha) ** rho)[None, :])
     return prior, value
 

@@ -39,7 +39,8 @@ def fit_collections(
 ) -> tuple[VariationalState, Prior, float]:
     """Mixtures, then γ and α where they are learned; also how far, relatively, these two moved."""
     used = np.diff(index.ptr) > 0
-    seen = vem.Evidence(_used_docs(index, prior), np.empty_like(state.tau))
+    mass = float(index.count.sum()) / max(int(used.sum()), 1)
+    seen = vem.Evidence(_used_docs(index, prior), np.empty_like(state.tau), mass)
     vb.mean_log_by_row(state.doc, used, prior.alpha_row, seen.mean_log)
     gamma, alpha, moved = float(state.hyper[0, 0]), state.hyper[0, 1:].copy(), 0.0
     tau = vem.fit_mixtures(state.tau, gamma, alpha, seen)

@@ -3,18 +3,23 @@
 VB has its own bound, whose part in α is a Dirichlet's likelihood given E[log θ]: Minka's fixed point for it, Ψ(α_k) =
 Ψ(Σα) + mean E[log θ_k], never lowers it. The collapsed modes maximise the likelihood of the expected counts, as the
 samplers do with their drawn ones. α is learned by topic, β is one number for all words.
+
+Expected counts are smoother than counts of tokens, the more so the less mass a document or a topic has, and smooth
+counts call for large priors. What a prior may weigh against its data is therefore limited more closely than in
+samplers (``hyper.runs_away``).
 """
 
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from topicloom._types import BoolArray, FloatArray
-from topicloom.inference.hyper import SMALLEST
+from topicloom.inference.hyper import SMALLEST, runs_away
 from topicloom.inference.kernel import Prior
 from topicloom.inference.variational import Mode, PairIndex, VariationalState
 from topicloom.kernels import variational_bayes as vb
 
 _LARGEST = 1e4  # a prior beyond this is as good as infinite; without variation in the data nothing else would stop it
+_MOST_ALPHA, _MOST_BETA = 0.25, 1.0  # Σα as a share of a document's mean mass, and Vβ of a topic's
 _ROUNDS, _CLOSE = 20, 1e-5
 
 
@@ -29,7 +34,7 @@ def learn_priors(
     used = np.diff(index.ptr) > 0
     if alpha and used.any():
         old = prior.alpha[0]
-        new = fit_dirichlet(mean_log(state.doc, used), old) if mode == "vb" else fit_polya(state.doc, old, used)
+        new = learned_alpha(state.doc, old, used, bayes=mode == "vb")
         prior = prior._replace(alpha=new[None, :])
         if mode == "vb":
             state.doc[~used] = new  # a document without words has no other parameters than the prior's
@@ -60,28 +65,47 @@ def mean_log(rows: FloatArray, used: BoolArray) -> FloatArray:
     return out / max(int(used.sum()), 1)
 
 
-def fit_dirichlet(goal: FloatArray, alpha: FloatArray, rounds: int = 50) -> FloatArray:
+def learned_alpha(doc: FloatArray, alpha: FloatArray, used: BoolArray, *, bayes: bool) -> FloatArray:
+    """α from documents' parameters [D, K] of VB, or from their expected counts, which hold the old α."""
+    if not bayes:
+        return fit_polya(doc, alpha, used)
+    goal, mass = mean_log(doc, used), float(doc[used].sum(axis=1).mean() - alpha.sum())
+    return fit_dirichlet(goal, alpha, mass=mass)
+
+
+def fit_dirichlet(goal: FloatArray, alpha: FloatArray, rounds: int = 50, mass: float = np.inf) -> FloatArray:
     """α that maximises a Dirichlet's likelihood given the mean of log θ; each round raises it."""
+    first = alpha
     for _ in range(rounds):
         new = np.clip(inverse_digamma(digamma(alpha.sum()) + goal), SMALLEST, _LARGEST)
         settled = np.max(np.abs(new - alpha) / alpha) < _CLOSE
         alpha = new
         if settled:
             break
-    return alpha
+    share = alpha / alpha.sum()
+
+    def rises(most: float) -> bool:
+        return bool(np.isfinite(most) and np.sum(share * (digamma(most) - digamma(most * share) + goal)) > 0)
+
+    return first if runs_away(float(first.sum()), float(alpha.sum()), _MOST_ALPHA * mass, rises) else alpha
 
 
 def fit_word_dirichlet(word: FloatArray, beta: float) -> float:
     """One β for all words and topics that maximises VB's bound."""
     n_words = len(word)
     goal = float(np.mean(digamma(word)) - np.mean(digamma(word.sum(axis=0))))
+    first, mass = beta, float(word.sum(axis=0).mean()) / n_words - beta
     for _ in range(50):
         new = float(np.clip(inverse_digamma(digamma(n_words * beta) + goal), SMALLEST, _LARGEST))
         settled = abs(new - beta) / beta < _CLOSE
         beta = new
         if settled:
             break
-    return beta
+
+    def rises(most: float) -> bool:
+        return bool(digamma(n_words * most) - digamma(most) + goal > 0)
+
+    return first if runs_away(first, beta, _MOST_BETA * mass, rises) else beta
 
 
 def inverse_digamma(y: FloatArray | float) -> FloatArray:
@@ -100,16 +124,25 @@ def fit_polya(rows: FloatArray, alpha: FloatArray, used: BoolArray) -> FloatArra
     totals = rows[used].sum(axis=1) - alpha.sum()
     n_used = int(used.sum())
     top = np.empty_like(alpha)
-    for _ in range(_ROUNDS):
+
+    def step(alpha: FloatArray) -> FloatArray:
         vb.sum_digamma(rows, alpha - first, used, top)
         total = alpha.sum()
         bottom = np.sum(digamma(totals + total) - digamma(total))
-        new = np.clip(alpha * (top - n_used * digamma(alpha)) / bottom, SMALLEST, _LARGEST)
+        return np.asarray(np.clip(alpha * (top - n_used * digamma(alpha)) / bottom, SMALLEST, _LARGEST))
+
+    for _ in range(_ROUNDS):
+        new = step(alpha)
         settled = np.max(np.abs(new - alpha) / alpha) < _CLOSE
         alpha = new
         if settled:
             break
-    return alpha
+    total = float(alpha.sum())
+
+    def rises(most: float) -> bool:
+        return bool(step(alpha * (most / total)).sum() > most)
+
+    return first if runs_away(float(first.sum()), total, _MOST_ALPHA * float(totals.mean()), rises) else alpha
 
 
 def fit_word_polya(word: FloatArray, beta: float) -> float:
@@ -117,12 +150,17 @@ def fit_word_polya(word: FloatArray, beta: float) -> float:
     n_words, n_topics = word.shape
     counts = word.sum(axis=0) - n_words * beta
     first, used, top = beta, np.ones(n_words, bool), np.empty(n_topics)
-    for _ in range(_ROUNDS):
+
+    def step(beta: float) -> float:
         vb.sum_digamma(word, np.full(n_topics, beta - first), used, top)
         bottom = n_words * np.sum(digamma(counts + n_words * beta) - digamma(n_words * beta))
-        new = float(np.clip(beta * (top.sum() - word.size * digamma(beta)) / bottom, SMALLEST, _LARGEST))
+        return float(np.clip(beta * (top.sum() - word.size * digamma(beta)) / bottom, SMALLEST, _LARGEST))
+
+    for _ in range(_ROUNDS):
+        new = step(beta)
         settled = abs(new - beta) / beta < _CLOSE
         beta = new
         if settled:
             break
-    return beta
+    mass = float(counts.mean()) / n_words
+    return first if runs_away(first, beta, _MOST_BETA * mass, lambda most: step(most) > most) else beta

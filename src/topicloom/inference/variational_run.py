@@ -13,11 +13,12 @@ from typing import cast
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.arrays import read_arrays, write_arrays
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, StorageError
+from topicloom.directories import Part, Stored
+from topicloom.errors import InputError
 from topicloom.inference import stochastic
 from topicloom.inference.chain import Trace, _graceful_interrupt
+from topicloom.inference.checkpoints import Belonging, check_variational
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import run_parallel
 from topicloom.inference.stochastic import STREAM_MODES, Steps, StreamMode, StreamState
@@ -269,30 +270,25 @@ def final_value(corpus: Corpus, index: PairIndex | None, chain: VariationalChain
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def save_chain(path: Path, chain: VariationalChain) -> None:
-    """Write a checkpoint: with the corpus and the seed it is all that is needed to go on exactly."""
+def chain_part(chain: VariationalChain) -> Part:
+    """What a checkpoint has: with the corpus and the seed it is all that is needed to go on exactly."""
     arrays: dict[str, AnyArray] = {f"state_{name}": a for name, a in chain.state._asdict().items()}
     arrays |= chain.prior._asdict()
     arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
     arrays["changes"] = np.array([chain.change, chain.prior_change, chain.value])
-    write_arrays(path, arrays, {"index": chain.index, "sweep": chain.sweep, "converged": chain.converged})
+    return arrays, {"index": chain.index, "sweep": chain.sweep, "converged": chain.converged}
 
 
-def load_chain(path: Path, mode: str) -> VariationalChain:
-    arrays, info, _ = read_arrays(path)
+def load_chain(
+    stored: Stored, index: int, mode: str, corpus: Corpus | None, of: Belonging, n_words: int
+) -> VariationalChain:  # fmt: skip
+    """Read a checkpoint; a stream needs no corpus."""
+    path, arrays, info = stored.read_chain(index)
+    check_variational(path, arrays, info, index, mode, corpus, of, n_words)
     kind = StreamState if mode in STREAM_MODES else VariationalState
-    try:
-        optional = kind._field_defaults  # what files of versions that lack it need not have
-        state = kind(
-            **{
-                name: arrays[f"state_{name}"]
-                for name in kind._fields
-                if f"state_{name}" in arrays or name not in optional
-            }
-        )
-        prior = Prior(**{name: arrays[name] for name in Prior._fields})
-    except KeyError as error:
-        raise StorageError(f'{path} is not a checkpoint of inference="{mode}": it has no array {error}.') from error
+    # What files of versions that lack it need not have is left out.
+    state = kind(**{name: arrays[key] for name in kind._fields if (key := f"state_{name}") in arrays})
+    prior = Prior(**{name: arrays[name] for name in Prior._fields})
     trace = load_trace({name: arrays[key] for name in asdict(VariationalTrace()) if (key := f"trace_{name}") in arrays})
     change, prior_change, value = map(float, arrays["changes"])
     return VariationalChain(

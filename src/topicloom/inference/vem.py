@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
 from topicloom._types import FloatArray, Int64Array
+from topicloom.inference.hyper import MOST, runs_away
 
 _ROUNDS, _CLOSE = 50, 1e-8
 _HALVINGS = 40
@@ -34,6 +35,7 @@ class Evidence(NamedTuple):
 
     n_docs: Int64Array  # [J] documents with words
     mean_log: FloatArray  # [J, K] Σ_d E[log θ_jdk]
+    mass: float = np.inf  # mean tokens, or their weight, of a document
 
 
 def split(tau: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -68,7 +70,9 @@ def mixture_value(
     logs = digamma(tau) - digamma(a)
     value = np.sum((alpha - tau) * logs + gammaln(tau)) - gammaln(a)
     value -= n_docs * (gamma * (len(omega) - 1) / a + np.sum(gammaln(gamma * omega)))
-    return float(value - n_docs * np.sum((1 - gamma * omega) * (np.log(omega) - logs)) + gamma * (omega @ mean_log))
+    return float(
+        value - n_docs * np.sum((1 - gamma * omega) * (np.log(omega) - logs)) + gamma * np.sum(omega * mean_log)
+    )
 
 
 # -- Newton's method with safeguards ---------------------------------------------------------------------------------
@@ -186,7 +190,9 @@ def fit_gamma(tau: FloatArray, gamma: float, seen: Evidence) -> float:
         second = total * polygamma(1, x) - np.sum(n[:, None] * omega**2 * polygamma(1, x * omega))
         return float(first), float(second)
 
-    return _maximise_log(gamma, value, slopes)
+    new = _maximise_log(gamma, value, slopes)
+    most = min(MOST * seen.mass, _LIMITS[1])
+    return gamma if runs_away(gamma, new, most, lambda most: slopes(most)[0] > 0) else new
 
 
 def fit_alpha(tau: FloatArray, alpha: float, prior: tuple[float, float]) -> float:

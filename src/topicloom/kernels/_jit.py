@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from topicloom._types import AnyArray
+from topicloom.kernels import _cache
 
 A = TypeVar("A", bound=AnyArray)
 R = TypeVar("R")
@@ -33,7 +34,8 @@ SOURCES = _digest(Path(__file__).parent)
 def kernel(function: Callable[..., R]) -> Callable[..., R]:
     """Compile on first use, without the GIL, kept on disk for the next process.
 
-    Where nothing can be written next to the package nor in the user's cache, the kernel is compiled in memory only.
+    Where nothing can be written next to the package nor in the user's cache, the kernel is compiled in memory only, and
+    a damaged file is replaced (``_cache``).
     Sums are not reassociated: results must not depend on how LLVM likes to order an addition.
     """
     return _compile(function, fastmath=False)
@@ -63,18 +65,10 @@ def step(function: Callable[..., R]) -> Callable[..., R]:
     return cast(Callable[..., R], numba.njit(**options)(function))
 
 
-def _compile(
-    function: Callable[..., R], fastmath: bool | set[str], counts_references: bool = True
-) -> Callable[..., R]:  # fmt: skip
+def _compile(function: Callable[..., R], fastmath: bool | set[str], counts_references: bool = True) -> Callable[..., R]:
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", "_nrt": counts_references}
-
-    try:
-        dispatcher = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place to cache in
-        dispatcher = numba.njit(**options)(function)
-    else:
-        file = dispatcher._cache._cache_file
-        file._source_stamp = (file._source_stamp, SOURCES)
+    dispatcher = numba.njit(**options)(function)
+    _cache.attach(dispatcher, SOURCES)
     return cast(Callable[..., R], dispatcher)
 
 

@@ -17,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray
+from topicloom.corpus._matrices import as_csr, check_matrix_like
+from topicloom.errors import InputError, InputTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -183,7 +185,8 @@ def checked_matrix(model: Any, X: Any, *, reset: bool) -> Any:
     Plain matrices are looked at here, to the same effect as by scikit-learn, which sees to all others: frames, lists,
     other kinds of numbers, and whatever is to be refused.
     """
-    matrix = X.asformat("csr") if sp.issparse(X) else X
+    check_matrix_like(X)
+    matrix = as_csr(X) if sp.issparse(X) else X
     if _is_plain(matrix) and not (hasattr(model, "feature_names_in_") and not reset):
         if reset:
             model.n_features_in_ = matrix.shape[1]
@@ -192,7 +195,20 @@ def checked_matrix(model: Any, X: Any, *, reset: bool) -> Any:
             return matrix
     from sklearn.utils.validation import validate_data
 
-    return validate_data(model, X, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
+    try:
+        return validate_data(model, matrix, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
+    except (ValueError, TypeError) as error:
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"X is not a documents × words matrix of counts: {error}{_advice(X)}") from error
+
+
+def _advice(X: Any) -> str:
+    """What to do about texts, which are given as a list or through the corpus."""
+    if getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and X and isinstance(X[0], str)):
+        return " Texts are given as a list of strings: list(X), or topicloom.from_texts(X)."
+    if hasattr(X, "columns"):
+        return " A frame with texts or metadata is read by topicloom.from_frame(X, text=...)."
+    return ""
 
 
 def _is_plain(matrix: Any) -> bool:

@@ -1,27 +1,34 @@
 """Collections as they come in: a label of any hashable kind for each document."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from topicloom._types import Int32Array
+from topicloom.corpus._columns import group_kind, group_value
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted, there_are
 
 ALL = "all"  # the one collection of documents that have none
 
 
-def with_groups(corpus: Corpus, groups: Any, *, every: bool) -> Corpus:
+def with_groups(corpus: Corpus, groups: Any, *, every: bool, name: str = "groups") -> Corpus:
     """The corpus with a label for each document; ``every``: none may be missing."""
     if groups is None:
         labels = corpus.groups
     else:
         if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Iterable):
-            raise InputError(f"groups is {type(groups).__name__}; give one label a document, such as a year.")
+            raise InputError(f"{name} is {type(groups).__name__}; give one label per document, such as a year.")
+        if isinstance(groups, np.ndarray) and groups.dtype.kind == "M":
+            groups = groups.astype("datetime64[us]")  # nanoseconds would come out as whole numbers
         labels = tuple(groups.tolist() if hasattr(groups, "tolist") else groups)
         if len(labels) != corpus.n_docs:
-            raise InputError(f"groups has {len(labels)} labels but there are {corpus.n_docs} documents; give one each.")
+            raise InputError(
+                f"{name} has {counted(len(labels), 'labels')} but {there_are(corpus.n_docs, 'documents')}; "
+                "give one each."
+            )
     if labels is None:
         return corpus
     labels = tuple(_label(d, label) for d, label in enumerate(labels))
@@ -30,6 +37,25 @@ def with_groups(corpus: Corpus, groups: Any, *, every: bool) -> Corpus:
             f"document {labels.index(None)} has no collection; give each document's label, or leave the document out."
         )
     return corpus.with_metadata(groups=labels)
+
+
+def training_groups(corpus: Corpus, groups: Any, y: Any) -> Corpus:
+    """The corpus with a collection for each document: ``groups``, or ``y``, or its own."""
+    given = with_groups(corpus, groups, every=True)
+    if y is not None:
+        named = with_groups(corpus, np.asarray(y) if hasattr(y, "__array__") else y, every=True, name="y")
+        if given.groups is not None and given.groups != named.groups:
+            where = "the corpus has groups" if groups is None else "groups are given"
+            raise InputError(
+                f"y is the collection of each document, and {where} that differ from it; give one of them alone."
+            )
+        given = named
+    if given.groups is None:
+        raise InputError(
+            "the collection of each document is needed, and the target y is None: give groups=… or y, one label per "
+            'document, or a Corpus with groups. For one collection give groups=["all"] * n_docs, or use LDA.'
+        )
+    return given
 
 
 def _label(d: int, label: Any) -> Hashable:
@@ -59,6 +85,37 @@ def ordered(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
 def numbers_of(
     groups: Sequence[Hashable], labels: Sequence[Hashable], unknown: int, missing: int
 ) -> Int32Array:  # fmt: skip
-    """The number of each document's collection, with numbers for labels that are not known and for no label."""
+    """The number of each document's collection, with numbers for labels that are not known and for no label.
+
+    A label that is not among them may be known by its value: "1991" is 1991, "1.0" is 1.
+    """
     number: dict[Hashable, int] = {label: j for j, label in enumerate(labels)}
-    return np.array([missing if label is None else number.get(label, unknown) for label in groups], np.int32)
+    by_value = {group_value(label): j for j, label in enumerate(labels)}
+    for label in set(groups) - number.keys():
+        number[label] = by_value.get(group_value(label), unknown)
+    number[None] = missing
+    return np.array([number[label] for label in groups], np.int32)
+
+
+class Order(NamedTuple):
+    """Collections in the order in which they are shown and in which trends go through them."""
+
+    numbers: list[int]
+    times: list[float] | None  # where each stands; None where labels are neither numbers nor dates
+    unit: str | None  # of the times
+
+
+def in_order(labels: Sequence[Hashable]) -> Order:
+    """Numbers and dates by their value, text of them included; other labels sorted, or as they come."""
+    values = [group_value(label) for label in labels]
+    kinds = {group_kind(value) for value in values}
+    if kinds in ({"number"}, {"date"}):
+        at = [_years(value) if isinstance(value, datetime) else float(value) for value in values]  # type: ignore[arg-type]
+        numbers = sorted(range(len(at)), key=at.__getitem__)
+        return Order(numbers, [at[j] for j in numbers], "year" if kinds == {"date"} else "unit")
+    place = {label: j for j, label in enumerate(labels)}
+    return Order([place[label] for label in ordered(labels)], None, None)
+
+
+def _years(when: datetime) -> float:
+    return 1970.0 + (when - datetime(1970, 1, 1)).total_seconds() / (365.25 * 86400)

@@ -1,7 +1,6 @@
 """Checks of parameters and data that models share. Everything is checked before anything is changed."""
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +9,7 @@ import numpy as np
 
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning
+from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning, StorageError, warn
 
 F = TypeVar("F", bound=Callable[..., None])
 SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
@@ -68,7 +67,8 @@ def check_number(name: str, value: Any, least: float, most: float) -> float:
 
 def check_some_tokens(corpus: Corpus) -> None:
     if corpus.n_tokens == 0:
-        raise InputError(f"all {corpus.n_docs} documents are empty: there is no word to learn topics from.")
+        what = "the document is" if corpus.n_docs == 1 else f"all {corpus.n_docs} documents are"
+        raise InputError(f"{what} empty: there is no word to learn topics from.")
 
 
 def check_whole_tokens(corpus: Corpus) -> None:
@@ -108,7 +108,7 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
                 boosts.setdefault(v, np.zeros(n_topics))[topic] += weight * max(int(corpus.word_counts[v]), 1)
     if missing:
         shown = ", ".join(map(repr, missing[:10])) + (", …" if len(missing) > 10 else "")
-        warnings.warn(f"seed words not in the vocabulary, without effect: {shown}.", SeedWordWarning, stacklevel=4)
+        warn(f"seed words not in the vocabulary, without effect: {shown}.", SeedWordWarning)
     return boosts
 
 
@@ -127,8 +127,11 @@ def with_parameters_of(parent: type) -> Callable[[F], F]:
     return complete
 
 
-def check_goes_on(max_iter: int, done: int, folder: Path, unit: str = "sweeps") -> None:
+def check_goes_on(max_iter: int, done: int, folder: Path, manifest: Mapping[str, Any], unit: str = "sweeps") -> None:
     """Whether a run that has done so much can go on to ``max_iter``."""
+    limit = manifest["params"]["max_iter"]
+    if manifest["status"] == "running" and done > limit:
+        raise StorageError(f"{folder} is damaged: a chain has done {done} of {limit} {unit}. Restore it from a copy.")
     if max_iter < done:
         raise InputError(
             f"max_iter={max_iter} is less than the {done} {unit} that the run in {folder} has done; "
@@ -138,8 +141,6 @@ def check_goes_on(max_iter: int, done: int, folder: Path, unit: str = "sweeps") 
 
 def warn_interrupted(done: int, max_iter: int) -> None:
     """To the caller of the ``fit`` that was interrupted."""
-    warnings.warn(
-        f"interrupted after sweep {done} of {max_iter}; the estimates come from the sweeps done.",
-        InterruptedFitWarning,
-        stacklevel=4,
+    warn(
+        f"interrupted after sweep {done} of {max_iter}; the estimates come from the sweeps done.", InterruptedFitWarning
     )

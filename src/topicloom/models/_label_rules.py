@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import BoolArray, FloatArray, Int64Array
+from topicloom.models._blas import one_blas_thread
 
 RULES = ("meta", "count", "threshold", "proportional")
 
@@ -63,7 +64,8 @@ def features(counts: Any) -> Any:
 def fit_meta_labeler(counts: Any, sizes: Int64Array, penalty: float = 1.0) -> MetaLabeler:
     from sklearn.linear_model import Ridge
 
-    model = Ridge(alpha=penalty, solver="lsqr", tol=1e-6).fit(features(counts), sizes)
+    with one_blas_thread():
+        model = Ridge(alpha=penalty, solver="lsqr", tol=1e-6).fit(features(counts), sizes)
     return MetaLabeler(np.asarray(model.coef_, np.float64), float(model.intercept_))
 
 
@@ -101,6 +103,7 @@ def fit_calibration(counts: FloatArray, rate: FloatArray, truth: BoolArray) -> C
 
     X = np.stack([feature.ravel() for feature in _evidence(counts, rate)], axis=1)
     centre, scale = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-9)
-    model = LogisticRegression(C=100.0, max_iter=500).fit((X - centre) / scale, hits)
+    with one_blas_thread():
+        model = LogisticRegression(C=100.0, max_iter=500).fit((X - centre) / scale, hits)
     coef = model.coef_[0] / scale
-    return Calibration(coef, float(model.intercept_[0] - coef @ centre))
+    return Calibration(coef, float(model.intercept_[0] - np.sum(coef * centre)))

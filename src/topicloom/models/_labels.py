@@ -1,19 +1,19 @@
 """Label sets as they come in: an indicator matrix, names in lists, or a corpus's own."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray
-from topicloom.arrays import from_bytes, read_arrays, to_bytes, write_arrays
+from topicloom.arrays import from_bytes, to_bytes
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, StorageError
+from topicloom.directories import Part, Stored
+from topicloom.errors import InputError, counted, there_are
 from topicloom.inference.labeled import LabelSets
-
-LABELS = "labels.safetensors"  # in a run's directory, beside its corpus
+from topicloom.manifests import LABELS
+from topicloom.models import _stored_checks
 
 _EXPECTED = "give a documents × labels matrix of 0 and 1, or one list of label names a document"
 
@@ -27,7 +27,9 @@ def read_labels(Y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
     if _is_matrix(Y):
         names, truth = _indicator(Y)
         if len(truth) != corpus.n_docs:
-            raise InputError(f"Y has {len(truth)} rows but there are {corpus.n_docs} documents; give one for each.")
+            raise InputError(
+                f"Y has {counted(len(truth), 'rows')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
+            )
         return names, sets_of(truth)
     lists = _name_lists(Y, corpus.n_docs)
     names = sorted_names({name for own in lists for name in own})
@@ -35,20 +37,34 @@ def read_labels(Y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
     return names, _from_numbers([{number[name] for name in own} for own in lists], len(names))
 
 
-def known_labels(Y: Any, n_docs: int, classes: AnyArray) -> tuple[BoolArray, int]:
-    """True labels [D, K] in a model's classes, and how many labels in all are not among those."""
+def true_labels(Y: Any, n_docs: int, classes: AnyArray) -> BoolArray:
+    """True labels [D, K + U]: columns of a model's K classes, then of the U labels that it has never seen."""
     if _is_matrix(Y):
         names, truth = _indicator(Y)
         if truth.shape != (n_docs, len(classes)) or (_has_names(Y) and names.tolist() != classes.tolist()):
-            raise InputError(f"Y has shape {truth.shape}; expected ({n_docs}, {len(classes)}), a column a class.")
-        return truth, 0
+            raise InputError(f"Y has shape {truth.shape}; expected ({n_docs}, {len(classes)}), a column per class.")
+        return truth
+    lists = _name_lists(Y, n_docs)
     number = {name: k for k, name in enumerate(classes.tolist())}
-    out, unknown = np.zeros((n_docs, len(classes)), bool), 0
-    for d, own in enumerate(_name_lists(Y, n_docs)):
-        known = [number[name] for name in own if name in number]
-        out[d, known] = True
-        unknown += len(own) - len(known)
-    return out, unknown
+    for own in lists:
+        for name in own:
+            number.setdefault(name, len(number))
+    out = np.zeros((n_docs, len(number)), bool)
+    for d, own in enumerate(lists):
+        out[d, [number[name] for name in own]] = True
+    return out
+
+
+def beside(truth: BoolArray, values: AnyArray) -> AnyArray:
+    """What a model says of its K labels [D, K], with 0 for those that ``truth`` has and the model has never seen."""
+    return np.pad(values, ((0, 0), (0, truth.shape[1] - values.shape[1])))
+
+
+def micro_f1(truth: BoolArray, answer: AnyArray) -> float:
+    """Of label sets; labels that the model has never seen count as missed."""
+    from topicloom.evaluation.labels import label_set_scores
+
+    return label_set_scores(truth, beside(truth, answer))["micro_f1"]
 
 
 def sets_of(truth: BoolArray) -> LabelSets:
@@ -129,7 +145,9 @@ def _name_lists(Y: Any, n_docs: int) -> list[tuple[Any, ...]]:
         raise InputError(f"Y is {type(Y).__name__}; {_EXPECTED}.")
     rows = list(Y.tolist() if isinstance(Y, np.ndarray) else Y)
     if len(rows) != n_docs:
-        raise InputError(f"Y has {len(rows)} entries but there are {n_docs} documents; give one for each.")
+        raise InputError(
+            f"Y has {counted(len(rows), 'entries')} but {there_are(n_docs, 'documents')}; give one for each."
+        )
     lists = []
     for d, row in enumerate(rows):
         own = (row,) if isinstance(row, str) or not isinstance(row, Iterable) else tuple(row)
@@ -153,19 +171,12 @@ def classes_from_bytes(stored: AnyArray) -> AnyArray:
     return np.array(from_bytes(stored))
 
 
-def save_labels(folder: Path, classes: AnyArray, sets: LabelSets) -> None:
-    write_arrays(
-        folder / LABELS, {"ptr": sets.ptr, "label": sets.label, "classes": classes_to_bytes(classes)},
-        {"n_labels": sets.n_labels},
-    )  # fmt: skip
+def labels_part(classes: AnyArray, sets: LabelSets) -> dict[str, Part]:
+    arrays: dict[str, AnyArray] = {"ptr": sets.ptr, "label": sets.label, "classes": classes_to_bytes(classes)}
+    return {LABELS: (arrays, {"n_labels": sets.n_labels})}
 
 
-def load_labels(folder: Path, n_docs: int) -> tuple[AnyArray, LabelSets]:
-    path = folder / LABELS
-    if not path.exists():
-        raise StorageError(f"{folder} has no {LABELS}; it is not complete.")
-    arrays, info, _ = read_arrays(path)
-    sets = LabelSets(arrays["ptr"], arrays["label"], info["n_labels"])
-    if sets.n_docs != n_docs:
-        raise StorageError(f"{path} has labels of {sets.n_docs} documents; the corpus has {n_docs}.")
-    return classes_from_bytes(arrays["classes"]), sets
+def load_labels(stored: Stored, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
+    arrays, info = stored.read(LABELS)
+    _stored_checks.check_labels(stored.path(LABELS), arrays, info, corpus)
+    return classes_from_bytes(arrays["classes"]), LabelSets(arrays["ptr"], arrays["label"], info["n_labels"])

@@ -1,13 +1,14 @@
 """Sequences of symbols as a corpus that keeps its order, a document a sequence; everything is checked first."""
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 Alphabet = tuple[Hashable, ...]
 _MOST = 1 << 24  # symbols that whole numbers may stand for
@@ -20,24 +21,60 @@ class Given(NamedTuple):
     single: bool  # one sequence was given, so one answer is expected
 
 
-def as_given(X: Any) -> Given:
-    """One sequence, or a list of them: what holds lists, tuples or vectors holds sequences."""
+def as_given(X: Any, lengths: Any = None) -> Given:
+    """One sequence, or a list of them: what holds lists, tuples or vectors holds sequences.
+
+    With ``lengths`` X is all sequences end to end, in a vector, a list or a column.
+    """
+    return _told_apart(X) if lengths is None else Given(_cut(_flat(X), lengths), False)
+
+
+def _flat(X: Any) -> Any:
+    """All symbols, of a vector, a list or a column."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
+        X = X[:, 0]
+    elif isinstance(X, list | tuple) and X and all(isinstance(x, list | tuple | np.ndarray) and len(x) == 1 for x in X):
+        X = [x[0] for x in X]
+    given = _told_apart(X)
+    if not given.single:
+        raise InputError(
+            "lengths cuts one long sequence, and X is a list of sequences; leave lengths out, or join them."
+        )
+    return given.sequences[0]
+
+
+def _cut(symbols: Any, lengths: Any) -> list[Any]:
+    if isinstance(lengths, str | bytes) or not hasattr(lengths, "__iter__"):
+        raise InputError(f"lengths={lengths!r} must be a list of whole numbers, the length of each sequence in X.")
+    sizes = list(lengths)
+    for s, size in enumerate(sizes):
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise InputError(f"lengths[{s}]={size!r} must be a whole number of at least 0: a sequence's length.")
+    ends = np.cumsum([0, *sizes]).tolist()
+    if len(sizes) == 0 or ends[-1] != len(symbols):
+        raise InputError(f"lengths sum to {ends[-1]} but X has {len(symbols)} symbols; give each sequence's length.")
+    return [symbols[start:stop] for start, stop in pairwise(ends)]
+
+
+def _told_apart(X: Any) -> Given:
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise InputError(
             f"sequences must be a list of lists of symbols, or one list, not {type(X).__name__}; "
             "for the characters of a text give list(text)."
         )
     if isinstance(X, np.ndarray):
+        X = _unmasked(X, "X")
         if X.ndim != 1:
             raise InputError(
                 f"sequences came as an array with {X.ndim} dimensions. Give one vector, or a list of vectors: "
-                "list(X) if each row is a sequence, X.ravel() if it is a column."
+                "list(X) if each row is a sequence, X.ravel() or lengths= if it is a column."
             )
         if X.dtype != object:
             return Given([X], True)
     items = list(X)
     if not items:
         raise InputError("there are no sequences; give at least one.")
+    items = [_unmasked(item, f"item {s}") for s, item in enumerate(items)]
     nested = [isinstance(item, list | tuple | np.ndarray) for item in items]
     if not any(nested):
         return Given([items], True)
@@ -50,6 +87,28 @@ def as_given(X: Any) -> Given:
         if isinstance(item, np.ndarray) and item.ndim != 1:
             raise InputError(f"sequence {s} has {item.ndim} dimensions; each must be a vector or a list of symbols.")
     return Given(items, False)
+
+
+def _unmasked(X: Any, where: str) -> Any:
+    """The values of an array; if it is a masked one, nothing may be masked."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if np.ma.is_masked(X):
+        place = tuple(np.argwhere(np.ma.getmaskarray(X))[0].tolist())
+        raise InputError(_missing(where + (f", place {', '.join(map(str, place))}" if place else ""), "masked"))
+    return X.data
+
+
+def _missing(where: str, symbol: object) -> str:
+    return (
+        f"{where}: a symbol is missing ({symbol!r}). Split the sequence there into two, or give what is missing a "
+        "symbol of its own; leaving it out would make neighbours of symbols that are none."
+    )
+
+
+def is_counted(alphabet: Alphabet) -> bool:
+    """Whether symbols are the whole numbers 0 … V − 1 themselves, and not others that equal them (1.0, True)."""
+    return all(type(symbol) is int for symbol in alphabet) and alphabet == tuple(range(len(alphabet)))
 
 
 def read_alphabet(alphabet: Any) -> Alphabet | None:
@@ -69,15 +128,15 @@ def read_alphabet(alphabet: Any) -> Alphabet | None:
     return symbols
 
 
-def training_corpus(X: Any, alphabet: Alphabet | None) -> tuple[Corpus, Alphabet]:
+def training_corpus(X: Any, alphabet: Alphabet | None, lengths: Any = None) -> tuple[Corpus, Alphabet]:
     """The sequences to learn from, and their alphabet."""
     if isinstance(X, Corpus):
-        _check_ordered(X)
+        _check_ordered(X, lengths)
         corpus = X if alphabet is None else X.with_vocabulary([str(symbol) for symbol in alphabet])
         _check_known(corpus)
         found: Alphabet = corpus.vocabulary
     else:
-        given = as_given(X)
+        given = as_given(X, lengths)
         found = alphabet if alphabet is not None else _alphabet_of(given)
         corpus = _encode(given, found)
     if corpus.n_tokens == 0:
@@ -85,18 +144,20 @@ def training_corpus(X: Any, alphabet: Alphabet | None) -> tuple[Corpus, Alphabet
     return corpus, found
 
 
-def new_corpus(X: Any, alphabet: Alphabet) -> tuple[Corpus, bool]:
+def new_corpus(X: Any, alphabet: Alphabet, lengths: Any = None) -> tuple[Corpus, bool]:
     """Sequences over a known alphabet, and whether it was one alone."""
     if isinstance(X, Corpus):
-        _check_ordered(X)
+        _check_ordered(X, lengths)
         corpus = X.with_vocabulary([str(symbol) for symbol in alphabet])
         _check_known(corpus)
         return corpus, False
-    given = as_given(X)
+    given = as_given(X, lengths)
     return _encode(given, alphabet), given.single
 
 
-def _check_ordered(corpus: Corpus) -> None:
+def _check_ordered(corpus: Corpus, lengths: Any) -> None:
+    if lengths is not None:
+        raise InputError("lengths cuts one long sequence, and a Corpus has its documents; leave lengths out.")
     if not corpus.ordered or corpus.weights is not None:
         raise InputError(
             "this corpus does not keep the order of its words, and an HMM is about order; make it with from_texts, or "
@@ -108,8 +169,8 @@ def _check_known(corpus: Corpus) -> None:
     if corpus.unknown is not None and corpus.unknown.any():
         doc = int(np.argmax(corpus.unknown > 0))
         raise InputError(
-            f"document {doc} has {corpus.unknown[doc]} words that are not in the alphabet; an HMM needs every symbol. "
-            "Name all of them in alphabet= when fitting."
+            f"document {doc} has {counted(int(corpus.unknown[doc]), 'words')} not in the alphabet; "
+            "an HMM needs every symbol. Name all of them in alphabet= when fitting."
         )
 
 
@@ -142,8 +203,8 @@ def _alphabet_of(given: Given) -> Alphabet:
         return tuple(range(max(most + 1, 1)))
     found: dict[Hashable, None] = {}
     for s, sequence in enumerate(given.sequences):
-        for symbol in sequence:
-            found.setdefault(_plain(symbol, f"sequence {s}"))
+        for t, symbol in enumerate(sequence):
+            found.setdefault(_plain(symbol, f"sequence {s}, place {t}"))
     try:
         return tuple(sorted(found))  # type: ignore[type-var]
     except TypeError:
@@ -152,25 +213,36 @@ def _alphabet_of(given: Given) -> Alphabet:
 
 def _plain(symbol: Any, where: str) -> Hashable:
     value = symbol.item() if isinstance(symbol, np.generic) else symbol
+    if value is None or value is np.ma.masked:
+        raise InputError(_missing(where, symbol))
     try:
         hash(value)
     except TypeError as error:
         raise InputError(f"{where}: the symbol {symbol!r} cannot be hashed; use strings or numbers.") from error
-    if value is None or value != value:
-        raise InputError(f"{where}: a symbol is missing ({symbol!r}); leave it out, or give it a name of its own.")
+    if _is_nan(value):
+        raise InputError(_missing(where, symbol))
     return value  # type: ignore[no-any-return]
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether it is NaN, NaT or pandas.NA, none of which equals itself."""
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True
 
 
 def _encode(given: Given, alphabet: Alphabet) -> Corpus:
     n = len(alphabet)
-    counted = alphabet == tuple(range(n))
-    number = None if counted else {symbol: v for v, symbol in enumerate(alphabet)}
+    counted = is_counted(alphabet)
+    number = {symbol: v for v, symbol in enumerate(alphabet)}
     parts: list[Int32Array] = []
     for s, sequence in enumerate(given.sequences):
-        if number is None:
-            parts.append(_numbers(s, sequence, n))
+        whole = _whole(sequence) if counted else None
+        if whole is not None:
+            parts.append(_numbers(s, whole, n))
             continue
-        plain = [_plain(symbol, f"sequence {s}") for symbol in sequence]
+        plain = [_plain(symbol, f"sequence {s}, place {t}") for t, symbol in enumerate(sequence)]
         for t, symbol in enumerate(plain):
             if symbol not in number:
                 raise InputError(_unknown(s, t, symbol, n))
@@ -182,13 +254,7 @@ def _encode(given: Given, alphabet: Alphabet) -> Corpus:
     return Corpus(np.concatenate(parts), ptr, names, ordered=True)
 
 
-def _numbers(s: int, sequence: Any, n: int) -> Int32Array:
-    whole = _whole(sequence)
-    if whole is None:
-        wrong = next(
-            t for t, x in enumerate(sequence) if isinstance(x, bool) or not isinstance(x, int | np.integer)
-        )  # fmt: skip
-        raise InputError(_unknown(s, wrong, sequence[wrong], n))
+def _numbers(s: int, whole: AnyArray, n: int) -> Int32Array:
     outside = (whole < 0) | (whole >= n)
     if np.any(outside):
         t = int(np.argmax(outside))
@@ -198,6 +264,6 @@ def _numbers(s: int, sequence: Any, n: int) -> Int32Array:
 
 def _unknown(s: int, t: int, symbol: object, n: int) -> str:
     return (
-        f"sequence {s}, place {t}: the symbol {symbol!r} is not one of the alphabet's {n}. Leave it out, or name all "
-        "symbols in alphabet= when fitting."
+        f"sequence {s}, place {t}: the symbol {symbol!r} is not one of the alphabet's {n}. Name all symbols in "
+        "alphabet= when fitting, or split the sequence there into two."
     )

@@ -1,17 +1,16 @@
 """What supervised models are asked to predict, as it comes in: classes, label sets or numbers, and in files."""
 
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.arrays import read_arrays, write_arrays
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, StorageError
-from topicloom.models import _labels
+from topicloom.directories import Part, Stored
+from topicloom.errors import InputError, counted, there_are
+from topicloom.manifests import TARGETS
+from topicloom.models import _labels, _stored_checks
 
-TARGETS = "targets.safetensors"  # in a run's directory, beside its corpus
 Kind = Literal["binary", "multiclass", "multilabel", "regression"]
 
 
@@ -41,7 +40,10 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
     if not _has_several(y):
         names = _class_names(y)
         if len(names) != corpus.n_docs:
-            raise InputError(f"y has {len(names)} entries but there are {corpus.n_docs} documents; give one for each.")
+            raise InputError(
+                f"y has {counted(len(names), 'entries')} but {there_are(corpus.n_docs, 'documents')}; "
+                "give one for each."
+            )
         _check_classes(names)
         classes, number = np.unique(names, return_inverse=True)
         if len(classes) < 2:
@@ -108,7 +110,9 @@ def read_numbers(y: Any, corpus: Corpus) -> Targets:
         y = corpus.responses
     numbers = _numbers(y)
     if len(numbers) != corpus.n_docs:
-        raise InputError(f"y has {len(numbers)} entries but there are {corpus.n_docs} documents; give one for each.")
+        raise InputError(
+            f"y has {counted(len(numbers), 'entries')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
+        )
     centre, scale = float(numbers.mean()), float(numbers.std())
     scale = scale if scale > 0 else 1.0
     return Targets("regression", ((numbers - centre) / scale).reshape(-1, 1), np.zeros(0), centre, scale)
@@ -147,18 +151,14 @@ def class_weights(given: Any, targets: Targets) -> FloatArray:
     return np.asarray(np.where(positive, by_class, 1.0))
 
 
-def save_targets(folder: Path, targets: Targets) -> None:
+def targets_part(targets: Targets) -> dict[str, Part]:
     info = {"kind": targets.kind, "centre": targets.centre, "scale": targets.scale}
     arrays = {"target": targets.target, "classes": _labels.classes_to_bytes(targets.classes)}
-    write_arrays(folder / TARGETS, arrays, info)
+    return {TARGETS: (arrays, info)}
 
 
-def load_targets(folder: Path, n_docs: int) -> Targets:
-    path = folder / TARGETS
-    if not path.exists():
-        raise StorageError(f"{folder} has no {TARGETS}; it is not complete.")
-    arrays, info, _ = read_arrays(path)
-    if len(arrays["target"]) != n_docs:
-        raise StorageError(f"{path} has targets of {len(arrays['target'])} documents; the corpus has {n_docs}.")
+def load_targets(stored: Stored, n_docs: int, kinds: tuple[Kind, ...]) -> Targets:
+    arrays, info = stored.read(TARGETS)
+    _stored_checks.check_targets(stored.path(TARGETS), arrays, info, n_docs, kinds)
     classes = _labels.classes_from_bytes(arrays["classes"])
     return Targets(info["kind"], arrays["target"], classes, info["centre"], info["scale"])

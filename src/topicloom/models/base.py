@@ -1,8 +1,7 @@
 """What every topic model shares once it is fitted: its arrays, new documents, tables."""
 
-import warnings
+from collections.abc import Mapping
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,19 @@ import numpy as np
 from topicloom import storage
 from topicloom._types import BoolArray, FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
-from topicloom.corpus.stored import load_corpus
 from topicloom.corpus.text import from_texts
-from topicloom.errors import InputError, StorageError, UnknownWordsWarning
+from topicloom.directories import Stored
+from topicloom.errors import InputError, StorageError, UnknownWordsWarning, counted, warn
 from topicloom.estimates import Counts, Estimator, pseudo_counts, theta, topic_counts, with_prior
 from topicloom.explore import frames
 from topicloom.inference.chain import Chain, Trace
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.foldin import fold_in
 from topicloom.inference.kernel import get_kernel
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DocTopicPaths, join_documents, repeated
-from topicloom.models import _inputs
+from topicloom.manifests import CORPUS
+from topicloom.models import _inputs, _stored_checks
 from topicloom.models._estimator import Transformer, check_is_fitted, checked_matrix, in_output_container
 
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
@@ -54,16 +55,17 @@ class TopicModel(Transformer):
     _by_word: FloatArray  # [V, K] expected counts plus β
     _phi_by_word: FloatArray  # [V, K] the same, normalised
     _text_options: TextOptions | None
+    _reading: Mapping[str, Any] | None = None  # how the file of the fit was read, where a command read it
     _corpus: Corpus | None
     _chains: list[Chain] | None
-    _folder: Path | None  # where a loaded model finds its corpus and chains
+    _stored: Stored | None  # where a loaded model finds its corpus and chains
     _doc_topic: FloatArray | None
 
     def _publish(
         self, corpus: Corpus, chains: list[Chain], log_joints: FloatArray, seed: int, interrupted: bool
     ) -> None:
         """Set the attributes of a fitted model from its chains."""
-        self._corpus, self._chains, self._folder, self._doc_topic = corpus, chains, None, None
+        self._corpus, self._chains, self._stored, self._doc_topic = corpus, chains, None, None
         self.log_joint_ = log_joints
         self.best_chain_ = int(np.argmax(log_joints))
         self.traces_ = tuple(chain.trace for chain in chains)
@@ -72,7 +74,7 @@ class TopicModel(Transformer):
         self.n_features_in_ = corpus.n_words
         self.interrupted_ = interrupted
         self.seed_ = seed
-        self._text_options = corpus.text_options
+        self._text_options, self._reading = corpus.text_options, corpus.reading
         chain = chains[self.best_chain_]
         self.n_iter_ = chain.sweep
         self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
@@ -136,28 +138,37 @@ class TopicModel(Transformer):
         """The training corpus (read on first use from a loaded model's directory)."""
         check_is_fitted(self, "seed_")
         if self._corpus is None:
-            folder = self._stored_in()
-            if not (folder / storage.CORPUS).exists():
-                raise StorageError(f"the model in {folder} was saved without its corpus, so this is not known.")
-            self._corpus = load_corpus(folder / storage.CORPUS)
+            stored = self._stored_in()
+            if not stored.has(CORPUS):
+                raise StorageError(f"the model in {stored.folder} was saved without its corpus, so this is not known.")
+            corpus = storage.read_corpus(stored)
+            _stored_checks.check_same_corpus(stored.path(CORPUS), self, corpus)
+            self._corpus = corpus
         return self._corpus
 
-    def _stored_in(self) -> Path:
-        if self._folder is None:
+    def _stored_in(self) -> Stored:
+        if self._stored is None:
             raise StorageError("this model was fed by partial_fit, which keeps no documents, so this is not known.")
-        return self._folder
+        return self._stored
 
     @property
     def chains_(self) -> list[Chain]:
         """All chains, with the topic of every token (read on first use from a loaded model's directory)."""
         check_is_fitted(self, "seed_")
         if self._chains is None:
-            self._chains = [self._load_chain(index) for index in range(len(self.traces_))]
+            chains = [self._load_chain(index) for index in range(len(self.traces_))]
+            _stored_checks.check_published(self._stored_in().folder, self, chains)
+            self._chains = chains
         return self._chains
 
     def _load_chain(self, index: int) -> Chain:
         sampled = repeated(self.corpus_, self.n_paths)
-        return storage.load_chain(self._stored_in(), index, sampled, get_kernel(self.sampler))
+        of = self._belonging(self.corpus_)
+        return storage.load_chain(self._stored_in(), index, sampled, get_kernel(self.sampler), of)
+
+    def _belonging(self, corpus: Corpus) -> Belonging:
+        """What the chains of a fit on this corpus must agree with."""
+        return Belonging()
 
     @property
     def trace_(self) -> Trace:
@@ -166,12 +177,16 @@ class TopicModel(Transformer):
 
     @property
     def fingerprint_(self) -> str:
-        """A hash of the topics and priors: equal for equal models."""
+        """A hash of all numbers that the model predicts with: equal for equal models."""
         check_is_fitted(self, "seed_")
         digest = blake2b(digest_size=16)
-        for array in (self._by_word, self.alpha_, self.beta_):
-            digest.update(np.ascontiguousarray(array).data)
+        for array in self._fitted_numbers():
+            digest.update(np.ascontiguousarray(array, np.float64).data)
         return digest.hexdigest()
+
+    def _fitted_numbers(self) -> list[Any]:
+        """All that is learned and predicted with: topics and priors, and what a kind of model has beside them."""
+        return [self._by_word, self.alpha_, self.beta_]
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
         """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
@@ -315,9 +330,9 @@ def _report_unknown(corpus: Corpus) -> None:
     unknown = int(corpus.unknown.sum())
     share = unknown / (unknown + corpus.n_tokens)
     if share >= _MANY_UNKNOWN:
-        warnings.warn(
-            f"{share:.0%} of the words in {int(np.count_nonzero(corpus.unknown))} documents are not in the model's "
+        where = counted(int(np.count_nonzero(corpus.unknown)), "documents")
+        warn(
+            f"{share:.0%} of the words in {where} are not in the model's "
             "vocabulary and are left out; Corpus.unknown has the number for each document.",
             UnknownWordsWarning,
-            stacklevel=4,
         )

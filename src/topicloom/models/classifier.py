@@ -1,6 +1,5 @@
 """What labeled models do once they are fitted: scores, probabilities and label sets of new documents, files."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,18 +7,22 @@ import numpy as np
 from topicloom import storage
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.directories import Part
 from topicloom.estimates import Estimator, pseudo_counts, with_prior
 from topicloom.inference import variational
 from topicloom.inference.chain import Chain
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.foldin import fold_in
 from topicloom.inference.kernel import Kernel, Prior
 from topicloom.inference.labeled import LabelSets
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.rng import path_key
-from topicloom.models import _labels
+from topicloom.manifests import LABELS
+from topicloom.models import _labels, _stored_checks
 from topicloom.models._estimator import check_is_fitted, in_output_container
 from topicloom.models._label_rules import Calibration, MetaLabeler, best_labels, proportional
 from topicloom.models.stored import StoredModel
+from topicloom.stored_checks import Contents
 
 _TIES = 1e-9  # share of α by which labels of equal counts are ranked
 _TOL, _ROUNDS = 1e-4, 100  # of CVB0 on new documents
@@ -93,7 +96,9 @@ class LabelClassifier(StoredModel):
 
     def _training_sets(self) -> LabelSets:
         if self._sets is None:
-            _, self._sets = _labels.load_labels(self._stored_in(), self.corpus_.n_docs)
+            classes, sets = _labels.load_labels(self._stored_in(), self.corpus_)
+            _stored_checks.check_same_labels(self._stored_in().path(LABELS), self, classes, sets)
+            self._sets = sets
         return self._sets
 
     def _rates(self) -> FloatArray:
@@ -194,15 +199,10 @@ class LabelClassifier(StoredModel):
 
     def score(self, X: Any, Y: Any = None) -> float:
         """Micro-F1 of the predicted label sets; labels that training never saw count as missed."""
-        from sklearn.metrics import f1_score
-
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
-        truth, unknown = _labels.known_labels(corpus.labels if Y is None else Y, corpus.n_docs, self.classes_)
-        answer = self._predict(corpus, *self._fold_all(corpus))
-        if unknown == 0:
-            return float(f1_score(truth, answer, average="micro", zero_division=0))
-        return float(2 * (truth & answer).sum() / (truth.sum() + answer.sum() + unknown))
+        truth = _labels.true_labels(corpus.labels if Y is None else Y, corpus.n_docs, self.classes_)
+        return _labels.micro_f1(truth, self._predict(corpus, *self._fold_all(corpus)))
 
     def perplexity(self, X: Any) -> float:
         """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
@@ -225,17 +225,14 @@ class LabelClassifier(StoredModel):
     def _load_chain(self, index: int) -> Chain:
         corpus, sets = self.corpus_, self._training_sets()
         kernel = self._kernel(corpus, sets, self._prior(corpus, sets))
-        return storage.load_chain(self._stored_in(), index, corpus, kernel)
+        return storage.load_chain(self._stored_in(), index, corpus, kernel, Belonging(sets.n_labels))
 
-    def save(self, path: storage.PathLike, *, corpus: bool = True) -> None:
-        """Write the model to a directory. Without the ``corpus`` it holds no training text and cannot be resumed."""
-        check_is_fitted(self, "seed_")
-        sets = self._training_sets() if corpus else None
-        super().save(path, corpus=corpus)
-        if sets is not None:
-            _labels.save_labels(Path(path), self.classes_, sets)
-        else:
-            (Path(path) / _labels.LABELS).unlink(missing_ok=True)
+    def _beside_corpus(self) -> dict[str, Part]:
+        return _labels.labels_part(self.classes_, self._training_sets())
+
+    def _fitted_numbers(self) -> list[Any]:
+        found = [*super()._fitted_numbers(), self.label_counts_, self._n_labelled, *self._meta, self.threshold_]
+        return found if self._calibration is None else [*found, *self._calibration]
 
     def _own_arrays(self) -> dict[str, AnyArray]:
         calibration = self._calibration
@@ -248,6 +245,10 @@ class LabelClassifier(StoredModel):
             "calibration": np.zeros(0) if calibration is None else np.append(calibration.coef, calibration.intercept),
             "threshold": np.array([self.threshold_]),
         }
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_labeled(file)
+        file.expect_no_others()
 
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
         self.classes_ = _labels.classes_from_bytes(arrays["classes"])

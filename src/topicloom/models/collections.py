@@ -1,18 +1,18 @@
 """What a fitted model of collections says: mixtures with intervals, differences, trends, new documents, files."""
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.arrays import from_bytes, to_bytes
+from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
 from topicloom.corpus.stored import check_plain
-from topicloom.errors import InputError, StorageError, UnknownGroupsWarning
+from topicloom.errors import InputError, UnknownGroupsWarning, warn
 from topicloom.estimates import Counts, theta
 from topicloom.evaluation.collections import (
     Change,
@@ -23,11 +23,14 @@ from topicloom.evaluation.collections import (
 )
 from topicloom.inference.chain import Chain
 from topicloom.inference.paths import join_documents
-from topicloom.models import _groups
+from topicloom.kernels.product import product
+from topicloom.models import _groups, _stored_checks
 from topicloom.models._estimator import check_is_fitted, in_output_container
 from topicloom.models.lda import LDA
+from topicloom.stored_checks import Contents
 
 By = Callable[[Hashable], Hashable] | Mapping[Hashable, Hashable] | Sequence[Hashable]
+Columns = dict[str, Any]  # of a table: a list or an array each
 
 
 class CollectionModel(LDA):
@@ -55,7 +58,8 @@ class CollectionModel(LDA):
         self._set_draws(*recorded)
         mean = self.pi_draws_.mean(axis=0) if pi is None else pi
         self.pi_ = mean / mean.sum(axis=1, keepdims=True)
-        self.alpha_ = self.gamma_ * (self.collection_docs_ @ self.pi_ / self.collection_docs_.sum())
+        docs = self.collection_docs_.astype(np.float64)
+        self.alpha_ = self.gamma_ * (product(docs[None], self.pi_)[0] / docs.sum())
 
     def _set_draws(self, sweeps: AnyArray, draws: AnyArray) -> None:
         self._sweeps, self._draws = sweeps, draws
@@ -82,10 +86,19 @@ class CollectionModel(LDA):
     def prevalence(self, by: By | None = None, *, level: float = 0.9, frame: str | None = None) -> Any:
         """How much of each collection each topic makes up: collection, topic, mean, lower, upper.
 
+        Collections come in order: numbers and dates by their value, other labels sorted.
+
         ``by`` puts collections together: a function of the label, or a mapping from labels to new ones, whose shares
-        are then means by documents. Or it is a sequence of one label a training document, of any kind: then shares are
-        means of the documents' θ, and intervals those of θ given the last sample's topics.
+        are then means by documents. Or it is a sequence of one label for each training document, of any kind: then
+        shares are means of the documents' θ, and intervals those of θ given the last sample's topics.
+
+        Warning: intervals of a sequence ``by`` are far too narrow. They leave out that topics were sampled, and that
+        documents differ; in trials, intervals of 90% held the truth in about 30% of the cases. Do not base a conclusion
+        on them: fit with these labels as ``groups`` instead.
         """
+        return to_frame(self._prevalence_columns(by, level), frame)
+
+    def _prevalence_columns(self, by: By | None, level: float) -> Columns:
         check_is_fitted(self, "seed_")
         if by is None:
             labels, found = self.collections_, draw_interval(self.pi_draws_, level)
@@ -96,10 +109,10 @@ class CollectionModel(LDA):
             numbers = _groups.numbers_of(new, labels, -1, -1)
             found = draw_interval(merged_draws(self.pi_draws_, numbers, self.collection_docs_), level)
         else:
-            return self._document_prevalence(by, level, frame)
-        return _frame("collection", labels, found._asdict(), frame)
+            return self._document_prevalence(by, level)
+        return _columns("collection", labels, found._asdict())
 
-    def _document_prevalence(self, by: Sequence[Hashable], level: float, frame: str | None) -> Any:
+    def _document_prevalence(self, by: Sequence[Hashable], level: float) -> Columns:
         corpus = _groups.with_groups(self.corpus_, by, every=True)
         draw_interval(self.pi_draws_, level)  # checks the level
         labels, row = _groups.collections_of(corpus)
@@ -113,13 +126,16 @@ class CollectionModel(LDA):
         mean /= n
         reach = ndtri((1 + level) / 2) * np.sqrt(variance) / n
         limits = {"mean": mean, "lower": np.maximum(mean - reach, 0.0), "upper": np.minimum(mean + reach, 1.0)}
-        return _frame("label", labels, limits, frame)
+        return _columns("label", labels, limits)
 
     def differences(self, first: Hashable, second: Hashable, *, level: float = 0.9, frame: str | None = None) -> Any:
         """π of the first collection less that of the second: topic, mean, lower, upper, probability of > 0."""
+        return to_frame(self._difference_columns(first, second, level), frame)
+
+    def _difference_columns(self, first: Hashable, second: Hashable, level: float) -> Columns:
         check_is_fitted(self, "seed_")
         found = mixture_difference(self.pi_draws_, self._number(first), self._number(second), level)
-        return _change_frame(found, frame)
+        return _change_columns(found)
 
     def trends(
         self, order: Sequence[Hashable] | None = None, *, times: Sequence[float] | AnyArray | None = None,
@@ -127,21 +143,43 @@ class CollectionModel(LDA):
     ) -> Any:  # fmt: skip
         """Slope of each topic's share over collections: topic, mean, lower, upper, probability of rising.
 
-        ``order`` names the collections, first to last, and ``times`` where each stands. Without both all are taken,
-        sorted; labels that are numbers stand where they are, such as years, and all others at equal distances.
+        The slope is that of the least-squares line in which each collection counts with its documents. ``order`` names
+        the collections, first to last, and ``times`` where each stands (without ``order``: of all, in the order of
+        ``collections_``). Without both all are taken, by their value: labels that are numbers, such as years, stand
+        where they are, dates by years, both also if they are written as text, and all other labels at equal distances.
         """
+        return to_frame(self._trend_columns(order, times, level), frame)
+
+    def _trend_columns(
+        self, order: Sequence[Hashable] | None = None, times: Sequence[float] | AnyArray | None = None,
+        level: float = 0.9,
+    ) -> Columns:  # fmt: skip
         check_is_fitted(self, "seed_")
-        labels = self.collections_ if order is None else tuple(order)
-        numbers = [self._number(label) for label in labels]
-        numeric = all(isinstance(label, int | float) for label in labels)
-        when: Any = times if times is not None else (labels if numeric and order is None else range(len(labels)))
-        return _change_frame(mixture_trend(self.pi_draws_[:, numbers], np.asarray(when), level), frame)
+        if order is None and times is None:
+            shown = self._order()
+            numbers, when = shown.numbers, shown.times
+        else:
+            numbers = [self._number(label) for label in (self.collections_ if order is None else order)]
+            when = None if times is None else np.asarray(times).tolist()
+        at = np.asarray(range(len(numbers)) if when is None else when)
+        return _change_columns(
+            mixture_trend(self.pi_draws_[:, numbers], at, level, weights=self.collection_docs_[numbers])
+        )
+
+    def _order(self) -> _groups.Order:
+        """The order in which collections are shown, and in which trends go through them."""
+        return _groups.in_order(self.collections_)
+
+    def _known(self, labels: Sequence[Hashable]) -> list[int]:
+        """Numbers of collections; −1 for labels of none."""
+        return [int(j) for j in _groups.numbers_of(labels, self.collections_, -1, -1)]
 
     def _number(self, label: Hashable) -> int:
-        if label not in self.collections_:
+        number = self._known([label])[0] if isinstance(label, Hashable) else -1
+        if number < 0:
             known = ", ".join(map(repr, self.collections_[:10])) + (", …" if len(self.collections_) > 10 else "")
             raise InputError(f"{label!r} is no collection of this model; choose among {known}.")
-        return self.collections_.index(label)
+        return number
 
     # -- new documents -------------------------------------------------------------------------------------------
 
@@ -160,8 +198,13 @@ class CollectionModel(LDA):
         return self._perplexity(self._grouped(X, groups))
 
     def score(self, X: Any, y: Any = None, groups: Any = None) -> float:
-        """Mean log probability of a held-out word, −log ``perplexity``: higher is better."""
-        return -float(np.log(self.perplexity(X, groups)))
+        """Mean log probability of a held-out word, −log ``perplexity``: higher is better.
+
+        ``y`` is another place for ``groups``, where scikit-learn's tools pass them.
+        """
+        if y is not None and groups is not None:
+            raise InputError("y is the collection of each document, and so is groups; give one of them alone.")
+        return -float(np.log(self.perplexity(X, y if groups is None else groups)))
 
     def _grouped(self, X: Any, groups: Any) -> Corpus:
         check_is_fitted(self, "seed_")
@@ -174,20 +217,22 @@ class CollectionModel(LDA):
         rows = _groups.numbers_of(corpus.groups, self.collections_, n, n + 1)
         if np.all(rows >= n) and np.any(rows == n):
             label = corpus.groups[int(np.argmax(rows == n))]
-            warnings.warn(
+            warn(
                 f"no document is of a collection that the model knows ({label!r} is none); each is taken to be of a "
                 "new one. Give groups=[None, …] for documents of which no collection is known.",
                 UnknownGroupsWarning,
-                stacklevel=4,
             )
         new = self.collection_prior_ / self.collection_prior_.sum()
         return np.vstack((self.gamma_ * self.pi_, self.gamma_ * new, self.alpha_)), rows
 
     # -- files ---------------------------------------------------------------------------------------------------
 
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self.gamma_, self.pi_, self.collection_prior_, self.pi_draws_]
+
     def _own_arrays(self) -> dict[str, AnyArray]:
         return {
-            "collections": to_bytes(check_plain("collections", self.collections_)),
+            "collections": to_bytes(saved_groups(check_plain("collections", self.collections_))),
             "collection_docs": self.collection_docs_,
             "pi": self.pi_,
             "pi_sweeps": self._sweeps,
@@ -196,14 +241,15 @@ class CollectionModel(LDA):
             "collection_prior": self.collection_prior_,
         }
 
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_collections(file)
+        super()._check_own(file)
+
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
-        try:
-            self.collections_ = tuple(from_bytes(arrays["collections"]))
-            self.collection_docs_, self.gamma_ = arrays["collection_docs"], float(arrays["gamma"][0])
-            self.collection_prior_, self.pi_ = arrays["collection_prior"], arrays["pi"]
-            self._set_draws(arrays["pi_sweeps"], arrays["pi_draws"])
-        except KeyError as error:
-            raise StorageError(f"the model's file has no {error}; it is not complete.") from error
+        self.collections_ = restored_groups(from_bytes(arrays["collections"]))
+        self.collection_docs_, self.gamma_ = arrays["collection_docs"], float(arrays["gamma"][0])
+        self.collection_prior_, self.pi_ = arrays["collection_prior"], arrays["pi"]
+        self._set_draws(arrays["pi_sweeps"], arrays["pi_draws"])
 
 
 def _looked_up(by: Mapping[Hashable, Hashable]) -> Callable[[Hashable], Hashable]:
@@ -215,16 +261,15 @@ def _looked_up(by: Mapping[Hashable, Hashable]) -> Callable[[Hashable], Hashable
     return merge
 
 
-def _frame(name: str, labels: Sequence[Hashable], found: Mapping[str, FloatArray], frame: str | None) -> Any:
-    """A row for each label and topic."""
-    n_topics = next(iter(found.values())).shape[1]
-    columns: dict[str, Any] = {
-        name: [label for label in labels for _ in range(n_topics)],
+def _columns(name: str, labels: Sequence[Hashable], found: Mapping[str, FloatArray]) -> Columns:
+    """A row for each label, in order, and topic."""
+    numbers, n_topics = _groups.in_order(labels).numbers, next(iter(found.values())).shape[1]
+    columns: Columns = {
+        name: [labels[j] for j in numbers for _ in range(n_topics)],
         "topic": np.tile(np.arange(n_topics), len(labels)),
     }
-    return to_frame(columns | {key: values.ravel() for key, values in found.items()}, frame)
+    return columns | {key: values[numbers].ravel() for key, values in found.items()}
 
 
-def _change_frame(found: Change, frame: str | None) -> Any:
-    columns = cast(dict[str, Any], {"topic": np.arange(len(found.mean))})
-    return to_frame(columns | found._asdict(), frame)
+def _change_columns(found: Change) -> Columns:
+    return {"topic": np.arange(len(found.mean)), **found._asdict()}

@@ -13,6 +13,7 @@ from topicloom.errors import InputError
 from topicloom.estimates import Estimator
 from topicloom.inference import vem
 from topicloom.inference.chain import Callback, Chain, Plan
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.kernel import Prior, make_prior
 from topicloom.inference.mixtures import DRAWS, Mixing, Mixtures, start_mixtures
 from topicloom.inference.parallel import resolve_jobs
@@ -28,7 +29,7 @@ from topicloom.models.collections import CollectionModel
 
 _START = 1.0  # γ, and α where it is learned, before anything is known
 _DRAWS = 200  # from the variational distribution of π
-_ADAPTED = 100  # sweeps that adapt step sizes where no burn-in is given
+_ADAPTED = 100  # sweeps that adapt step sizes; no option moves it, so that none but those of sampling changes a chain
 
 
 class CompoundLDA(CollectionModel):
@@ -51,7 +52,7 @@ class CompoundLDA(CollectionModel):
         of every ``lag``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in
         ``LDA``; without, the last sweep is the one sample of them.
     n_langevin, target_acceptance : steps of "mgs" in a sweep, and the share of them that is to be accepted: step sizes
-        are adapted to it until ``burn_in`` (None: for 100 sweeps), and never after.
+        are adapted to it for 100 sweeps, and never after. A ``burn_in`` of at least 100 keeps none of these.
     tol, max_doc_update_iter, mean_change_tol : of "vem": share of tokens that an iteration may move between topics and
         still count as converged; rounds for a document in an iteration, and the change a topic at which it is done.
     learn_priors : None learns the priors that were left as None, True learns γ and η, False none.
@@ -151,19 +152,23 @@ class CompoundLDA(CollectionModel):
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics, and each collection's mixture of them.
 
-        ``groups`` has a label of any hashable kind for each document; without it a corpus's own are taken, and where
-        there are none all documents are one collection. Callbacks are as in ``LDA``.
+        ``groups`` has the collection of each document, a label of any hashable kind. ``y`` is the same, in the place
+        where scikit-learn's tools pass it. Without both a corpus's own groups are taken. Callbacks are as in ``LDA``.
         """
         if self.inference == "vem":  # parameters first: they are quicker to check than data
             self._variational_plan(0, 1.0)
         else:
             self._plan(0)
-        corpus = _groups.with_groups(self._training_corpus(X), groups, every=True)
+        corpus = _groups.training_groups(self._training_corpus(X), groups, y)
         return super().fit(corpus, callbacks=callbacks)
 
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> FloatArray:
-        """Learn, and give the topic proportions of the same documents, sampled anew as those of new ones."""
-        return self.fit(X, groups=groups, **fit_params).transform(X, groups)
+        """Learn, and give the topic proportions of the same documents, sampled anew as those of new ones.
+
+        With ``groups`` each has the prior of its collection; with ``y`` it is ``fit(X, y).transform(X)``, as of every
+        transformer of scikit-learn, whose ``transform`` is not given ``y``.
+        """
+        return self.fit(X, y, groups=groups, **fit_params).transform(X, groups)
 
     def _plan(self, seed: int) -> Plan:
         plan = super()._plan(seed)
@@ -186,7 +191,7 @@ class CompoundLDA(CollectionModel):
                 alpha_prior=alpha_prior,
                 n_steps=self.n_langevin,
                 acceptance=self.target_acceptance,
-                adapt_until=_ADAPTED if self.burn_in is None else self.burn_in,
+                adapt_until=_ADAPTED,
                 lag=self.lag,
             ),
         )
@@ -204,6 +209,9 @@ class CompoundLDA(CollectionModel):
     def _start_mixtures(self, corpus: Corpus) -> Mixtures:
         labels, _ = _groups.collections_of(corpus)
         return start_mixtures(self._first_pi(len(labels)), *self._hyper())
+
+    def _belonging(self, corpus: Corpus) -> Belonging:
+        return Belonging(self.n_components, np.tile(_groups.collections_of(corpus)[1], self.n_paths))
 
     def _hyper(self) -> tuple[float, FloatArray]:
         """γ and α, as given or as they start."""
@@ -242,6 +250,11 @@ class CompoundLDA(CollectionModel):
             trace_every=plan.trace_every, checkpoint_every=plan.checkpoint_every,
             collections=Settings(*start, plan.mixing.learn_gamma, plan.mixing.alpha_prior),
         )  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True  # unless groups are given, or a corpus brings them
+        return tags
 
     # -- what was learned ----------------------------------------------------------------------------------------
 

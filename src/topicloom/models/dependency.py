@@ -11,9 +11,10 @@ from topicloom.inference import variational
 from topicloom.inference.chain import Plan
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.product import product
-from topicloom.models import _inputs
+from topicloom.models import _inputs, _stored_checks
 from topicloom.models.labeled import PriorLDA
 from topicloom.models.lda import LDA
+from topicloom.stored_checks import Contents
 
 _TOL, _ROUNDS = 1e-3, 50  # of documents' labels in the label topics
 _LEAST = 1e-2  # of a label; with less it does not count toward the label topics
@@ -89,8 +90,15 @@ class DependencyLDA(PriorLDA):
         smooth = np.where(seen, self.smoothing / np.count_nonzero(seen), 0.0)
         return np.asarray(self.frequency_weight * np.where(seen, expected, 0.0) + smooth)
 
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self._label_by_word, self._label_alpha]
+
     def _own_arrays(self) -> dict[str, AnyArray]:
         return super()._own_arrays() | {"label_by_word": self._label_by_word, "label_alpha": self._label_alpha}
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_dependency(file, self.n_label_topics)
+        super()._check_own(file)
 
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
         super()._set_own_arrays(arrays)

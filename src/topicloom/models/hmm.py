@@ -1,8 +1,8 @@
 """Hidden Markov models with categorical emissions, as a scikit-learn style estimator."""
 
 import time
-import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -11,14 +11,16 @@ import numpy as np
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.errors import InputError, InterruptedFitWarning
+from topicloom.directories import Stored, restart_run
+from topicloom.errors import InputError, InterruptedFitWarning, warn
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference import hmm, hmm_run
 from topicloom.inference.hmm import HMMPrior
 from topicloom.inference.hmm_run import Callback, HMMChain, HMMPlan
 from topicloom.inference.parallel import resolve_jobs
-from topicloom.models import _inputs, _sequences
-from topicloom.models.hmm_stored import StoredHMM, save_chain
+from topicloom.manifests import CORPUS
+from topicloom.models import _inputs, _sequences, _stored_checks
+from topicloom.models.hmm_stored import StoredHMM
 from topicloom.progress import progress
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
@@ -29,8 +31,9 @@ class HMM(StoredHMM):
     """A hidden Markov model over symbols.
 
     ``fit``, ``predict``, ``score`` and the others take a list of sequences of any lengths, or one sequence. A sequence
-    is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols of any kind that can be hashed; a ``Corpus``
-    that keeps the order of its texts is taken a document a sequence.
+    is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols of any kind that can be hashed; symbols that
+    are equal in Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a
+    sequence. ``lengths`` cuts sequences that come end to end, as in hmmlearn.
 
     Parameters
     ----------
@@ -110,17 +113,22 @@ class HMM(StoredHMM):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn from sequences. Each callback is given the chain after every sweep; a true answer stops it there."""
+    def fit(self, X: Any, lengths: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
+        """Learn from sequences. Each callback is given the chain after every sweep; a true answer stops it there.
+
+        With ``lengths`` (whole numbers that sum to the number of symbols) X is all sequences end to end: a vector, a
+        list of symbols or a column.
+        """
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
-        corpus, alphabet = _sequences.training_corpus(X, _sequences.read_alphabet(self.alphabet))
+        corpus, alphabet = _sequences.training_corpus(X, _sequences.read_alphabet(self.alphabet), lengths)
         prior = self._prior(len(alphabet))
+        run = None
         if self.checkpoint_dir is not None:
             params = self._plain_params(alphabet)
-            storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, params, seed)
+            run = storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, params, seed)
         chains = [hmm_run.start_chain(corpus, prior, plan, index) for index in range(self.n_chains)]
-        self._run(corpus, alphabet, prior, chains, plan, callbacks)
+        self._run(corpus, alphabet, prior, chains, plan, callbacks, run)
         return self
 
     def _plan(self, seed: int) -> HMMPlan:
@@ -176,8 +184,8 @@ class HMM(StoredHMM):
         chains: list[HMMChain],
         plan: HMMPlan,
         callbacks: Sequence[Callback] = (),
+        run: Stored | None = None,
     ) -> None:
-        folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
         started = time.perf_counter()
         with progress(self.verbose > 0, corpus, cast(Any, chains), plan) as watch:
             interrupted = hmm_run.run_chains(
@@ -187,10 +195,10 @@ class HMM(StoredHMM):
                 plan,
                 n_jobs=resolve_jobs(self.n_jobs),
                 callbacks=[*cast(Any, watch), *callbacks],
-                checkpoint=None if folder is None else lambda chain: save_chain(folder, chain),
+                checkpoint=None if run is None else partial(hmm_run.save_chain, run),
             )
         self.fit_seconds_ = time.perf_counter() - started
-        self._corpus, self._chains, self._folder = corpus, chains, None
+        self._corpus, self._chains, self._stored = corpus, chains, None
         self.log_joint_ = np.array([hmm_run.final_value(corpus, prior, chain) for chain in chains])
         self.best_chain_ = int(np.argmax(self.log_joint_))
         best = chains[self.best_chain_]
@@ -198,82 +206,90 @@ class HMM(StoredHMM):
         self.n_iter_, self.converged_ = best.sweep, best.converged
         self.traces_ = tuple(chain.trace for chain in chains)
         self._set_parameters(hmm_run.estimate(corpus, prior, best, plan))
-        if folder is not None and not interrupted:
-            self._write(folder)
+        if run is not None and not interrupted:
+            self._write(run)
         if interrupted:
-            warnings.warn(
+            warn(
                 f"interrupted after step {self.n_iter_} of {plan.max_iter}; the estimates come from the steps done.",
                 InterruptedFitWarning,
-                stacklevel=3,
             )
         elif plan.inference == "em" and plan.tol > 0 and not best.converged and best.sweep >= plan.max_iter:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
+            warn(
                 f"not converged after max_iter={plan.max_iter} iterations at tol={plan.tol:g}; raise one of them.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     @classmethod
-    def _resume(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
-        model = cls._from_manifest(folder, manifest)
-        model.set_params(**changes, checkpoint_dir=folder)
-        plan = model._plan(manifest["seed"])
-        corpus = storage.read_corpus(folder, manifest)
+    def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
+        model = cls._from_params(stored)
+        model.set_params(**changes, checkpoint_dir=stored.folder)
+        plan = model._plan(stored.manifest["seed"])
+        corpus = storage.read_corpus(stored)
         alphabet = _sequences.read_alphabet(model.alphabet)
+        _stored_checks.check_sequences(stored.path(CORPUS), corpus, len(alphabet or ()))
         assert alphabet is not None
         prior = model._prior(len(alphabet))
         chains = [
-            hmm_run.load_chain(storage.chain_path(folder, index), corpus, model.n_states)
-            if storage.chain_path(folder, index).exists()
+            model._load_chain(stored, index, corpus)
+            if stored.chain_path(index) is not None
             else hmm_run.start_chain(corpus, prior, plan, index)
             for index in range(model.n_chains)
         ]
-        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder, "steps")
-        hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
-        storage.write_manifest(folder, cls.__name__, manifest["params"] | changes, plan.seed, "running", hashes)
-        model._run(corpus, alphabet, prior, chains, plan)
+        done = max(chain.sweep for chain in chains)
+        _inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest, "steps")
+        run = restart_run(stored, stored.manifest["params"] | changes)
+        model._run(corpus, alphabet, prior, chains, plan, run=run)
         return model
 
     # -- sequences -----------------------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: Any, lengths: Any = None) -> FloatArray:
         """log P(w) of every sequence, exactly, by the forward pass."""
         given = self._parameters()
-        return hmm.log_likelihoods(_sequences.new_corpus(X, self.alphabet_)[0], given)
+        return hmm.log_likelihoods(_sequences.new_corpus(X, self.alphabet_, lengths)[0], given)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, lengths: Any = None) -> float:
         """log P(w) of all sequences together: higher is better."""
-        return float(self.score_samples(X).sum())
+        return float(self.score_samples(X, lengths).sum())
 
-    def decode(self, X: Any, method: Literal["viterbi", "posterior"] = "viterbi") -> tuple[FloatArray, Any]:
+    def decode(
+        self, X: Any, method: Literal["viterbi", "posterior"] = "viterbi", *, lengths: Any = None
+    ) -> tuple[FloatArray, Any]:
         """(log probabilities, states) of every sequence; of one sequence given alone, a number and a vector.
 
         "viterbi" finds the most probable path and gives log P(path, w); "posterior" takes the most probable state at
-        each place and gives log P(w).
+        each place and gives log P(w). With ``lengths``, states come as X does: end to end, in one vector.
         """
         given = self._parameters()
         _inputs.check_choice("method", method, ("viterbi", "posterior"))
-        corpus, single = _sequences.new_corpus(X, self.alphabet_)
+        corpus, single = _sequences.new_corpus(X, self.alphabet_, lengths)
         if method == "viterbi":
             values, states = hmm.best_paths(corpus, given)
         else:
             values, shares = hmm.posteriors(corpus, given)
             states = [share.argmax(axis=1) for share in shares]
         _check_possible(values)
+        if lengths is not None:
+            return values, np.concatenate(states)
         return (values[0], states[0]) if single else (values, states)
 
-    def predict(self, X: Any) -> Any:
-        """The most probable path of every sequence (Viterbi), as a list of vectors; of one given alone, a vector."""
-        return self.decode(X)[1]
+    def predict(self, X: Any, lengths: Any = None) -> Any:
+        """The most probable path of every sequence (Viterbi), as a list of vectors.
 
-    def predict_proba(self, X: Any) -> Any:
-        """P(state at t | the whole sequence) [T, K] of every sequence."""
+        Of one sequence given alone, and of sequences end to end with their ``lengths``, it is one vector.
+        """
+        return self.decode(X, lengths=lengths)[1]
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> Any:
+        """P(state at t | the whole sequence) [T, K] of every sequence; with ``lengths``, of all end to end."""
         given = self._parameters()
-        corpus, single = _sequences.new_corpus(X, self.alphabet_)
+        corpus, single = _sequences.new_corpus(X, self.alphabet_, lengths)
         values, shares = hmm.posteriors(corpus, given)
         _check_possible(values)
+        if lengths is not None:
+            return np.concatenate(shares)
         return shares[0] if single else shares
 
     def sample(self, lengths: int | Sequence[int], random_state: Any = None) -> tuple[Any, Any]:
@@ -282,7 +298,7 @@ class HMM(StoredHMM):
         single = isinstance(lengths, int | np.integer)
         sizes = [_inputs.check_whole("lengths", n, 0) for n in ([lengths] if single else cast(Any, lengths))]
         states, symbols = hmm.simulate(given, np.array(sizes, np.int64), _inputs.draw_seed(random_state))
-        if self.alphabet_ == tuple(range(len(self.alphabet_))):
+        if _sequences.is_counted(self.alphabet_):
             drawn: list[Any] = [values.astype(np.int64) for values in symbols]
         else:
             drawn = [[self.alphabet_[v] for v in values] for values in symbols]

@@ -9,22 +9,26 @@ import numpy as np
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
-from topicloom.arrays import from_bytes, read_digest, to_bytes, write_arrays
+from topicloom.arrays import from_bytes, to_bytes
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.stored import load_corpus, save_corpus
+from topicloom.corpus.stored import corpus_part
+from topicloom.directories import Part, Stored, finish_run, save_model
 from topicloom.errors import InputError, StorageError
 from topicloom.inference import hmm, hmm_run
 from topicloom.inference.hmm import Parameters
 from topicloom.inference.hmm_run import HMMChain, HMMTrace
-from topicloom.models import _sequences
+from topicloom.manifests import CORPUS, MANIFEST, MODEL, chain_role
+from topicloom.models import _sequences, _stored_checks
 from topicloom.models._estimator import Estimator, check_is_fitted
-from topicloom.models.stored import plain
+from topicloom.models.stored import check_params, plain
 
 
 class StoredHMM(Estimator):
     """What a fitted HMM holds. The subclass brings the parameters and ``fit``."""
 
     n_states: int
+    n_paths: int
+    inference: str
     random_state: Any
 
     initial_: FloatArray
@@ -40,7 +44,7 @@ class StoredHMM(Estimator):
     traces_: tuple[HMMTrace, ...]
     _corpus: Corpus | None
     _chains: list[HMMChain] | None
-    _folder: Path | None
+    _stored: Stored | None
 
     def _set_parameters(self, found: Parameters) -> None:
         k = self.n_states
@@ -64,10 +68,12 @@ class StoredHMM(Estimator):
         """The training sequences (read on first use from a loaded model's directory)."""
         check_is_fitted(self, "seed_")
         if self._corpus is None:
-            assert self._folder is not None
-            if not (self._folder / storage.CORPUS).exists():
-                raise StorageError(f"the model in {self._folder} was saved without its sequences.")
-            self._corpus = load_corpus(self._folder / storage.CORPUS)
+            assert self._stored is not None
+            if not self._stored.has(CORPUS):
+                raise StorageError(f"the model in {self._stored.folder} was saved without its sequences.")
+            corpus = storage.read_corpus(self._stored)
+            _stored_checks.check_sequences(self._stored.path(CORPUS), corpus, len(self.alphabet_))
+            self._corpus = corpus
         return self._corpus
 
     @property
@@ -75,10 +81,15 @@ class StoredHMM(Estimator):
         """All chains, with their paths (read on first use from a loaded model's directory)."""
         check_is_fitted(self, "seed_")
         if self._chains is None:
-            assert self._folder is not None
-            paths = [storage.chain_path(self._folder, index) for index in range(len(self.traces_))]
-            self._chains = [hmm_run.load_chain(path, self.corpus_, self.n_states) for path in paths]
+            assert self._stored is not None
+            chains = [self._load_chain(self._stored, index, self.corpus_) for index in range(len(self.traces_))]
+            _stored_checks.check_published(self._stored.folder, self, chains)
+            self._chains = chains
         return self._chains
+
+    def _load_chain(self, stored: Stored, index: int, corpus: Corpus) -> HMMChain:
+        n_paths = None if self.inference == "em" else self.n_paths
+        return hmm_run.load_chain(stored, index, corpus, self.n_states, n_paths)
 
     @property
     def fingerprint_(self) -> str:
@@ -93,23 +104,19 @@ class StoredHMM(Estimator):
     def save(self, path: storage.PathLike, *, corpus: bool = True) -> None:
         """Write the model to a directory. Without the ``corpus`` it holds no sequences and cannot be resumed."""
         check_is_fitted(self, "seed_")
-        folder = Path(path)
-        if folder.exists() and any(folder.iterdir()) and not (folder / storage.MANIFEST).exists():
-            raise InputError(f"{folder} is not empty and not a topicloom directory; give another.")
-        self._plain_params(self.alphabet_)
-        chains = self.chains_ if corpus else []
-        folder.mkdir(parents=True, exist_ok=True)
+        params = self._plain_params(self.alphabet_)
+        parts: dict[str, Part] = {}
         if corpus:
-            save_corpus(self.corpus_, folder / storage.CORPUS)
-        else:
-            for old in (folder / storage.CORPUS, *folder.glob("chain-*.safetensors")):
-                old.unlink(missing_ok=True)
-        for chain in chains:
-            save_chain(folder, chain)
-        self._write(folder)
+            chains = {chain_role(chain.index): hmm_run.chain_part(chain) for chain in self.chains_}
+            parts = {CORPUS: corpus_part(self.corpus_), **chains}
+        save_model(Path(path), type(self).__name__, params, self.seed_, {**parts, MODEL: self._model_part()})
 
-    def _write(self, folder: Path) -> None:
-        """The finished model, beside whatever sequences and chains the directory has."""
+    def _write(self, run: Stored) -> None:
+        """Add the finished model to the directory of its run."""
+        finish_run(run, len(self.traces_), self._model_part())
+
+    def _model_part(self) -> Part:
+        """The finished estimates."""
         arrays: dict[str, AnyArray] = {
             "initial": self.initial_,
             "transition": self.transition_,
@@ -121,17 +128,13 @@ class StoredHMM(Estimator):
             arrays |= {f"trace_{index}_{name}": np.asarray(values) for name, values in vars(trace).items()}
         info = {name: getattr(self, f"{name}_") for name in ("best_chain", "n_iter", "interrupted", "converged")}
         info["n_chains"] = len(self.traces_)
-        hashes = {storage.MODEL: write_arrays(folder / storage.MODEL, arrays, info)}
-        if (folder / storage.CORPUS).exists():
-            hashes[storage.CORPUS] = read_digest(folder / storage.CORPUS)
-        params = self._plain_params(self.alphabet_)
-        storage.write_manifest(folder, type(self).__name__, params, self.seed_, "finished", hashes)
+        return arrays, info
 
     def _plain_params(self, alphabet: _sequences.Alphabet) -> dict[str, Any]:
         """Parameters as JSON knows them, with the alphabet that was found; the seed is saved on its own."""
         params = {name: plain(value) for name, value in self.get_params(deep=False).items()}
         params["random_state"] = None
-        params["alphabet"] = list(alphabet) if alphabet != tuple(range(len(alphabet))) else len(alphabet)
+        params["alphabet"] = len(alphabet) if _sequences.is_counted(alphabet) else list(alphabet)
         try:
             same = json.loads(json.dumps(params["alphabet"])) == params["alphabet"]
         except (TypeError, ValueError):
@@ -141,20 +144,23 @@ class StoredHMM(Estimator):
         return params
 
     @classmethod
-    def _from_manifest(cls, folder: Path, manifest: dict[str, Any]) -> Self:
+    def _from_params(cls, stored: Stored) -> Self:
         try:
-            model = cls(**manifest["params"])
+            model = cls(**stored.manifest["params"])
         except TypeError as error:
-            raise StorageError(f"{folder / storage.MANIFEST}: {error}. Upgrade topicloom.") from error
-        model.random_state = manifest["seed"]
+            raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error
+        check_params(stored, model)
+        model.random_state = stored.manifest["seed"]
         return model
 
     @classmethod
-    def _load(cls, folder: Path, manifest: dict[str, Any]) -> Self:
-        if manifest["status"] != "finished":
+    def _load(cls, stored: Stored) -> Self:
+        if stored.running:
+            folder = stored.folder
             raise StorageError(f"the run in {folder} has not finished; go on with topicloom.resume({str(folder)!r}).")
-        arrays, info = storage.read_hashed(folder, storage.MODEL, manifest)
-        model = cls._from_manifest(folder, manifest)
+        arrays, info = stored.read(MODEL)
+        model = cls._from_params(stored)
+        _stored_checks.check_hmm_model(stored.path(MODEL), arrays, info, model.n_states)
         for name in ("initial", "transition", "emission", "log_joint"):
             setattr(model, f"{name}_", arrays[name])
         for name in ("best_chain", "n_iter", "interrupted", "converged"):
@@ -164,10 +170,6 @@ class StoredHMM(Estimator):
             hmm_run.load_trace({name: arrays[f"trace_{index}_{name}"] for name in vars(HMMTrace())})
             for index in range(info["n_chains"])
         )
-        model.seed_ = manifest["seed"]
-        model._folder, model._corpus, model._chains = folder, None, None
+        model.seed_ = stored.manifest["seed"]
+        model._stored, model._corpus, model._chains = stored, None, None
         return model
-
-
-def save_chain(folder: Path, chain: HMMChain) -> None:
-    hmm_run.save_chain(storage.chain_path(folder, chain.index), chain)

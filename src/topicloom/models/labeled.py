@@ -1,7 +1,8 @@
 """Multi-label classification by topics that stand for labels: Labeled LDA and Prior-LDA."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -10,16 +11,20 @@ import numpy as np
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.directories import Stored, restart_run
 from topicloom.errors import InputError
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference import labeled
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.kernel import Kernel, Prior, make_prior
 from topicloom.inference.labeled import LabelSets
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.rng import path_key
+from topicloom.manifests import CORPUS
 from topicloom.models import _inputs, _labels
 from topicloom.models._label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
+from topicloom.models._stored_checks import check_training_corpus
 from topicloom.models.classifier import LabelClassifier
 from topicloom.progress import progress
 
@@ -128,14 +133,13 @@ class LabeledLDA(LabelClassifier):
         classes, sets = _labels.read_labels(Y, corpus)
         corpus = _labelled_tokens(corpus, sets)
         prior = self._prior(corpus, sets)
-        checkpoint = None
+        run = None
         if self.checkpoint_dir is not None:
-            folder = Path(self.checkpoint_dir)
-            checkpoint = storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed)
-            _labels.save_labels(folder, classes, sets)
+            folder, beside = Path(self.checkpoint_dir), _labels.labels_part(classes, sets)
+            run = storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed, beside)
         kernel = self._kernel(corpus, sets, prior)
         chains = [start_chain(kernel, corpus, prior, seed, index) for index in range(self.n_chains)]
-        self._run(kernel, corpus, classes, sets, chains, plan, callbacks, checkpoint)
+        self._run(kernel, corpus, classes, sets, chains, plan, callbacks, run)
         return self
 
     def _plan(self, seed: int) -> Plan:
@@ -186,8 +190,9 @@ class LabeledLDA(LabelClassifier):
         chains: list[Chain],
         plan: Plan,
         callbacks: Sequence[Callback] = (),
-        checkpoint: Callable[[Chain], None] | None = None,
+        run: Stored | None = None,
     ) -> None:
+        checkpoint = None if run is None else partial(storage.save_chain, run)
         started = time.perf_counter()
         with progress(self.verbose > 0, corpus, chains, plan) as watch:
             interrupted = run_chains(
@@ -197,8 +202,8 @@ class LabeledLDA(LabelClassifier):
         log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior) for chain in chains])
         self._learn(corpus, classes, sets, chains, log_joints, plan.seed, interrupted)
         self.fit_seconds_ = time.perf_counter() - started
-        if self.checkpoint_dir is not None and not interrupted:
-            self._write(Path(self.checkpoint_dir))
+        if run is not None and not interrupted:
+            self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
 
@@ -267,26 +272,23 @@ class LabeledLDA(LabelClassifier):
         self.threshold_ = best_threshold(second._probability(counts), truth)
 
     @classmethod
-    def _resume(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
-        model = cls._from_params(folder, manifest)
-        model.set_params(**changes, checkpoint_dir=folder)
-        plan = model._plan(manifest["seed"])
-        corpus = storage.read_corpus(folder, manifest)
-        classes, sets = _labels.load_labels(folder, corpus.n_docs)
+    def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
+        model = cls._from_params(stored)
+        model.set_params(**changes, checkpoint_dir=stored.folder)
+        plan = model._plan(stored.manifest["seed"])
+        corpus = storage.read_corpus(stored)
+        check_training_corpus(stored.path(CORPUS), model, corpus)
+        classes, sets = _labels.load_labels(stored, corpus)
         prior = model._prior(corpus, sets)
         kernel = model._kernel(corpus, sets, prior)
         chains = [
-            storage.load_chain(folder, index, corpus, kernel)
-            if storage.chain_path(folder, index).exists()
+            storage.load_chain(stored, index, corpus, kernel, Belonging(sets.n_labels))
+            if stored.chain_path(index) is not None
             else start_chain(kernel, corpus, prior, plan.seed, index)
             for index in range(model.n_chains)
         ]
-        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder)
-        hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
-        storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
-        model._run(
-            kernel, corpus, classes, sets, chains, plan, checkpoint=lambda chain: storage.save_chain(folder, chain)
-        )
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), stored.folder, stored.manifest)
+        model._run(kernel, corpus, classes, sets, chains, plan, run=restart_run(stored, model._plain_params()))
         return model
 
 

@@ -1,7 +1,8 @@
 """Latent Dirichlet allocation, as a scikit-learn estimator."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,15 +11,19 @@ import numpy as np
 from topicloom import memory, storage
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.directories import Stored, restart_run
 from topicloom.errors import InputError
 from topicloom.estimates import ESTIMATORS, Estimator
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.kernel import Kernel, Prior, Schedule, get_kernel, kernel_names, make_prior
 from topicloom.inference.mixtures import Mixtures
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.inference.variational_run import ALL_MODES
+from topicloom.manifests import CORPUS
 from topicloom.models import _inputs
+from topicloom.models._stored_checks import check_training_corpus
 from topicloom.models.variational import VariationalMethods, is_variational
 from topicloom.progress import announce, progress
 
@@ -170,11 +175,9 @@ class LDA(VariationalMethods):
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
         prior = repeated_prior(self._prior(corpus), self.n_paths)
-        checkpoint = None
+        run = None
         if self.checkpoint_dir is not None:
-            checkpoint = storage.start_run(
-                Path(self.checkpoint_dir), corpus, type(self).__name__, self._plain_params(), seed
-            )
+            run = storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, self._plain_params(), seed)
         kernel = self._kernel()
         if self.verbose > 0:
             averaged = self.burn_in is not None
@@ -193,7 +196,7 @@ class LDA(VariationalMethods):
             start_chain(kernel, sampled, prior, seed, index, self._start_mixtures(corpus))
             for index in range(self.n_chains)
         ]
-        self._run(kernel, corpus, chains, plan, callbacks, checkpoint)
+        self._run(kernel, corpus, chains, plan, callbacks, run)
         return self
 
     def _plan(self, seed: int) -> Plan:
@@ -237,6 +240,9 @@ class LDA(VariationalMethods):
     def _learns_alpha(self) -> bool:
         return self.doc_topic_prior is None if self.learn_priors is None else self.learn_priors
 
+    def _belonging(self, corpus: Corpus) -> Belonging:
+        return Belonging(self.n_components)
+
     def _start_mixtures(self, corpus: Corpus) -> Mixtures | None:
         """Mixtures of collections before the first sweep, of models that have them."""
         return None
@@ -258,8 +264,9 @@ class LDA(VariationalMethods):
         chains: list[Chain],
         plan: Plan,
         callbacks: Sequence[Callback] = (),
-        checkpoint: Callable[[Chain], None] | None = None,
+        run: Stored | None = None,
     ) -> None:
+        checkpoint = None if run is None else partial(storage.save_chain, run)
         # Threads go to whole chains, or to the shards of one chain after the other.
         n_jobs = resolve_jobs(self.n_jobs) if self.n_shards == 1 else 1
         sampled = repeated(corpus, self.n_paths)
@@ -279,24 +286,25 @@ class LDA(VariationalMethods):
         of_chains = [kernel.log_joint(sampled, each.state, each.prior, plan.schedule.n_jobs) for each in chains]
         log_joints = np.array(of_chains) / self.n_paths
         self._publish(corpus, chains, log_joints, plan.seed, interrupted)
-        if self.checkpoint_dir is not None and not interrupted:
-            self._write(Path(self.checkpoint_dir))
+        if run is not None and not interrupted:
+            self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
 
     @classmethod
-    def _resume(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
-        model = cls._from_params(folder, manifest)
+    def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
+        model = cls._from_params(stored)
         if is_variational(model):
-            return cls._resume_variational(folder, manifest, changes)
-        model.set_params(**changes, checkpoint_dir=folder)
-        plan = model._plan(manifest["seed"])
-        corpus = storage.read_corpus(folder, manifest)
+            return cls._resume_variational(stored, changes)
+        model.set_params(**changes, checkpoint_dir=stored.folder)
+        plan = model._plan(stored.manifest["seed"])
+        corpus = storage.read_corpus(stored)
+        check_training_corpus(stored.path(CORPUS), model, corpus)
         kernel = model._kernel()
         sampled = repeated(corpus, model.n_paths)
         chains = [
-            storage.load_chain(folder, index, sampled, kernel)
-            if storage.chain_path(folder, index).exists()
+            storage.load_chain(stored, index, sampled, kernel, model._belonging(corpus))
+            if stored.chain_path(index) is not None
             else start_chain(
                 kernel,
                 sampled,
@@ -307,14 +315,6 @@ class LDA(VariationalMethods):
             )
             for index in range(model.n_chains)
         ]
-        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder)
-        storage.write_manifest(
-            folder,
-            cls.__name__,
-            model._plain_params(),
-            plan.seed,
-            "running",
-            {storage.CORPUS: manifest["hashes"][storage.CORPUS]},
-        )
-        model._run(kernel, corpus, chains, plan, checkpoint=lambda chain: storage.save_chain(folder, chain))
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), stored.folder, stored.manifest)
+        model._run(kernel, corpus, chains, plan, run=restart_run(stored, model._plain_params()))
         return model

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -11,10 +11,11 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Estimator
 from topicloom.inference.chain import Plan
-from topicloom.models import _inputs, _labels, _targets
+from topicloom.models import _inputs, _labels, _stored_checks, _targets
 from topicloom.models._estimator import available_if, check_is_fitted
-from topicloom.models._targets import Targets
+from topicloom.models._targets import Kind, Targets
 from topicloom.models.medlda_base import SupervisedTopics
+from topicloom.stored_checks import Contents
 
 _SHARED = """
     loss_weight : λ, the weight of a document's loss against its words.
@@ -54,13 +55,18 @@ class MedLDAClassifier(SupervisedTopics):
     sets, as a documents × labels matrix of 0 and 1 or a list of names for each document; or nothing, if the corpus has
     labels. The loss of a document is that of Σ_k η_k n_dk/N_d; empty documents have none.
 
+    Warning: a class with few documents, or with few beside the others, may get no topic of its own and then never be
+    predicted. Look at what is predicted for documents that were held out, class by class.
+
     Parameters
     ----------
     n_components : number of topics K.
     loss : "hinge" (max-margin), or "logistic", which has probabilities.
     multi_class : with more than two classes, and for label sets, "multitask" has one classifier a class over topics
         that all share; "ovr" fits topics of its own for each class against the rest.
-    class_weight : None, "balanced", or a weight by class name: of the class's documents in its own task.
+    class_weight : None, "balanced", or a weight by class name: of the class's documents in its own task. Warning: with
+        label sets "balanced" weighs labels against each other, not a label's documents against those without it, so
+        that predictions may get worse. Compare on held-out documents, or give weights by name.
     {shared}
     Attributes
     ----------
@@ -69,6 +75,8 @@ class MedLDAClassifier(SupervisedTopics):
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, log_joint_, traces_ : as of ``LDA``.
     vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
+
+    _KINDS: ClassVar[tuple[Kind, ...]] = ("binary", "multiclass", "multilabel")
 
     def __init__(
         self,
@@ -194,7 +202,7 @@ class MedLDAClassifier(SupervisedTopics):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Accuracy; micro-F1 of label sets."""
-        from sklearn.metrics import accuracy_score, f1_score
+        from sklearn.metrics import accuracy_score
 
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
@@ -204,10 +212,7 @@ class MedLDAClassifier(SupervisedTopics):
         answer = self._choose(self._values(corpus))
         if self._kind != "multilabel":
             return float(accuracy_score(y, answer))
-        truth, unknown = _labels.known_labels(y, corpus.n_docs, self.classes_)
-        if unknown:
-            return float(2 * (truth & (answer > 0)).sum() / (truth.sum() + answer.sum() + unknown))
-        return float(f1_score(truth, answer, average="micro", zero_division=0))
+        return _labels.micro_f1(_labels.true_labels(y, corpus.n_docs, self.classes_), answer)
 
     def _directions(self) -> list[tuple[Any, int, float]]:
         names = self.classes_.tolist()
@@ -221,6 +226,10 @@ class MedLDAClassifier(SupervisedTopics):
         kinds = ["binary", "multiclass", "multilabel"]
         own = {"classes": _labels.classes_to_bytes(self.classes_), "kind": np.array([kinds.index(self._kind)])}
         return super()._own_arrays() | own
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_classifier(file, self.n_chains)
+        super()._check_own(file)
 
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
         super()._set_own_arrays(arrays)
@@ -261,6 +270,8 @@ class MedLDARegressor(SupervisedTopics):
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, log_joint_, traces_ : as of ``LDA``.
     vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
+
+    _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)
 
     def __init__(
         self,
@@ -345,7 +356,7 @@ class MedLDARegressor(SupervisedTopics):
         words = self.corpus_.doc_lengths > 0
         said, true = self._values(self.corpus_)[words, 0], targets.target[words, 0]
         spread = said - said.mean()
-        slope = float(spread @ true) / max(float(spread @ spread), 1e-300)
+        slope = float(np.sum(spread * true)) / max(float(np.sum(spread * spread)), 1e-300)  # no BLAS: same bits
         if slope > 0:  # a line that falls would only say that nothing was learned
             self.intercept_ += self._scale * (float(true.mean()) - slope * float(said.mean()))
             self._scale *= slope
@@ -372,8 +383,15 @@ class MedLDARegressor(SupervisedTopics):
     def _directions(self) -> list[tuple[Any, int, float]]:
         return [("low", 0, -1.0), ("high", 0, 1.0)]
 
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self.intercept_, self._scale]
+
     def _own_arrays(self) -> dict[str, AnyArray]:
         return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale])}
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_regressor(file, self.n_chains)
+        super()._check_own(file)
 
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
         super()._set_own_arrays(arrays)

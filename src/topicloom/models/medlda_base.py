@@ -1,9 +1,10 @@
 """What supervised topic models share: running chains, predictions from all of them, files."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,19 +12,22 @@ from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
+from topicloom.directories import Part, Stored, restart_run
 from topicloom.errors import InputError
 from topicloom.estimates import ESTIMATORS, Estimator, with_prior
 from topicloom.explore import frames
 from topicloom.inference.chain import Callback, Chain, Plan, run_chains, start_chain
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.foldin import fold_in
 from topicloom.inference.kernel import Kernel, Prior, Schedule, make_prior
 from topicloom.inference.medlda import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_kernel
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.product import product
 from topicloom.kernels.rng import path_key
-from topicloom.models import _inputs, _targets
+from topicloom.manifests import CORPUS, TARGETS
+from topicloom.models import _inputs, _stored_checks, _targets
 from topicloom.models._estimator import check_is_fitted, in_output_container
-from topicloom.models._targets import Targets
+from topicloom.models._targets import Kind, Targets
 from topicloom.models.stored import StoredModel
 from topicloom.progress import progress
 
@@ -58,6 +62,7 @@ class SupervisedTopics(StoredModel):
     random_state: Any
     verbose: int
 
+    _KINDS: ClassVar[tuple[Kind, ...]]
     _targets: Targets | None  # of the training documents
     _kind: str
     _groups: list[list[int]]
@@ -95,14 +100,13 @@ class SupervisedTopics(StoredModel):
         targets = self._read_targets(y, corpus)
         prior = self._prior(corpus)
         kernel = self._kernel(targets)
-        checkpoint = None
+        run = None
         if self.checkpoint_dir is not None:
-            folder = Path(self.checkpoint_dir)
-            checkpoint = storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed)
-            _targets.save_targets(folder, targets)
+            folder, beside = Path(self.checkpoint_dir), _targets.targets_part(targets)
+            run = storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed, beside)
         n_chains = self.n_chains * len(self._task_groups(targets))
         chains = [start_chain(kernel, corpus, prior, seed, index) for index in range(n_chains)]
-        self._run(kernel, corpus, targets, chains, plan, callbacks, checkpoint)
+        self._run(kernel, corpus, targets, chains, plan, callbacks, run)
         return self
 
     def _plan(self, seed: int) -> Plan:
@@ -160,8 +164,9 @@ class SupervisedTopics(StoredModel):
         chains: list[Chain],
         plan: Plan,
         callbacks: Sequence[Callback] = (),
-        checkpoint: Callable[[Chain], None] | None = None,
+        run: Stored | None = None,
     ) -> None:
+        checkpoint = None if run is None else partial(storage.save_chain, run)
         # Threads go to whole chains, or to the shards of one chain after the other.
         n_jobs = resolve_jobs(self.n_jobs) if self.n_shards == 1 else 1
         started = time.perf_counter()
@@ -173,8 +178,8 @@ class SupervisedTopics(StoredModel):
         n_jobs = plan.schedule.n_jobs
         log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior, n_jobs) for chain in chains])
         self._learn(corpus, targets, chains, log_joints, plan.seed, interrupted)
-        if self.checkpoint_dir is not None and not interrupted:
-            self._write(Path(self.checkpoint_dir))
+        if run is not None and not interrupted:
+            self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
 
@@ -201,23 +206,23 @@ class SupervisedTopics(StoredModel):
         """What a subclass publishes."""
 
     @classmethod
-    def _resume(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
-        model = cls._from_params(folder, manifest)
-        model.set_params(**changes, checkpoint_dir=folder)
-        plan = model._plan(manifest["seed"])
-        corpus = storage.read_corpus(folder, manifest)
-        targets = _targets.load_targets(folder, corpus.n_docs)
+    def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
+        model = cls._from_params(stored)
+        model.set_params(**changes, checkpoint_dir=stored.folder)
+        plan = model._plan(stored.manifest["seed"])
+        corpus = storage.read_corpus(stored)
+        _stored_checks.check_training_corpus(stored.path(CORPUS), model, corpus)
+        targets = _targets.load_targets(stored, corpus.n_docs, cls._KINDS)
         prior, kernel = model._prior(corpus), model._kernel(targets)
+        groups = model._task_groups(targets)
         chains = [
-            storage.load_chain(folder, index, corpus, kernel)
-            if storage.chain_path(folder, index).exists()
+            storage.load_chain(stored, index, corpus, kernel, model._belonging_to(groups, index))
+            if stored.chain_path(index) is not None
             else start_chain(kernel, corpus, prior, plan.seed, index)
-            for index in range(model.n_chains * len(model._task_groups(targets)))
+            for index in range(model.n_chains * len(groups))
         ]
-        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder)
-        hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
-        storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
-        model._run(kernel, corpus, targets, chains, plan, checkpoint=lambda chain: storage.save_chain(folder, chain))
+        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), stored.folder, stored.manifest)
+        model._run(kernel, corpus, targets, chains, plan, run=restart_run(stored, model._plain_params()))
         return model
 
     # -- what was learned ----------------------------------------------------------------------------------------
@@ -296,21 +301,23 @@ class SupervisedTopics(StoredModel):
 
     def _training_targets(self) -> Targets:
         if self._targets is None:
-            self._targets = _targets.load_targets(self._stored_in(), self.corpus_.n_docs)
+            targets = _targets.load_targets(self._stored_in(), self.corpus_.n_docs, self._KINDS)
+            _stored_checks.check_same_targets(self._stored_in().path(TARGETS), self, targets)
+            self._targets = targets
         return self._targets
 
-    def _load_chain(self, index: int) -> Chain:
-        return storage.load_chain(self._stored_in(), index, self.corpus_, self._kernel(self._training_targets()))
+    def _belonging_to(self, groups: list[list[int]], index: int) -> Belonging:
+        return Belonging(self.n_components, None, groups[index // self.n_chains])
 
-    def save(self, path: storage.PathLike, *, corpus: bool = True) -> None:
-        """Write the model to a directory. Without the ``corpus`` it holds no training text and cannot be resumed."""
-        check_is_fitted(self, "seed_")
-        targets = self._training_targets() if corpus else None
-        super().save(path, corpus=corpus)
-        if targets is not None:
-            _targets.save_targets(Path(path), targets)
-        else:
-            (Path(path) / _targets.TARGETS).unlink(missing_ok=True)
+    def _load_chain(self, index: int) -> Chain:
+        kernel, of = self._kernel(self._training_targets()), self._belonging_to(self._groups, index)
+        return storage.load_chain(self._stored_in(), index, self.corpus_, kernel, of)
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        return _targets.targets_part(self._training_targets())
+
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self._by_words, *self._etas]
 
     def _own_arrays(self) -> dict[str, AnyArray]:
         group_of = np.repeat(np.arange(len(self._groups)), [len(own) for own in self._groups])

@@ -7,12 +7,16 @@ import numpy as np
 
 from topicloom import storage
 from topicloom._types import AnyArray
-from topicloom.arrays import from_bytes, read_digest, to_bytes, write_arrays
-from topicloom.corpus.stored import save_corpus, text_options
-from topicloom.errors import InputError, StorageError
+from topicloom.arrays import from_bytes, to_bytes
+from topicloom.corpus.stored import corpus_part, text_options
+from topicloom.directories import Part, Stored, finish_run, save_model
+from topicloom.errors import StorageError
 from topicloom.inference.chain import Chain, Trace
+from topicloom.manifests import CORPUS, MANIFEST, MODEL, chain_role
+from topicloom.models import _stored_checks
 from topicloom.models._estimator import check_is_fitted
 from topicloom.models.base import TopicModel
+from topicloom.stored_checks import Contents
 
 
 class StoredModel(TopicModel):
@@ -21,22 +25,24 @@ class StoredModel(TopicModel):
     def save(self, path: storage.PathLike, *, corpus: bool = True) -> None:
         """Write the model to a directory. Without the ``corpus`` it holds no training text and cannot be resumed."""
         check_is_fitted(self, "seed_")
-        folder = Path(path)
-        if folder.exists() and any(folder.iterdir()) and not (folder / storage.MANIFEST).exists():
-            raise InputError(f"{folder} is not empty and not a topicloom directory; give another.")
-        folder.mkdir(parents=True, exist_ok=True)
-        chains = self.chains_ if corpus else []
-        if corpus:
-            save_corpus(self.corpus_, folder / storage.CORPUS)
-        else:
-            for old in (folder / storage.CORPUS, *folder.glob("chain-*.safetensors")):
-                old.unlink(missing_ok=True)
-        for chain in chains:
-            self._save_chain(folder, chain)
-        self._write(folder)
+        save_model(Path(path), type(self).__name__, self._plain_params(), self.seed_, self._parts(corpus))
 
-    def _save_chain(self, folder: Path, chain: Chain) -> None:
-        storage.save_chain(folder, chain)
+    def _parts(self, corpus: bool) -> dict[str, Part]:
+        """Files of a saved model."""
+        parts: dict[str, Part] = {}
+        if corpus:
+            parts = {CORPUS: corpus_part(self.corpus_), **self._beside_corpus(), **self._chain_parts()}
+        return {**parts, MODEL: self._model_part()}
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        """What a kind of model was fitted to beside the corpus, as a file."""
+        return {}
+
+    def _chain_parts(self) -> dict[str, Part]:
+        return {chain_role(chain.index): self._chain_part(chain) for chain in self.chains_}
+
+    def _chain_part(self, chain: Chain) -> Part:
+        return storage.chain_part(chain)
 
     def _trace_names(self) -> list[str]:
         return list(vars(Trace()))
@@ -51,8 +57,17 @@ class StoredModel(TopicModel):
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
         """The same, from a file."""
 
-    def _write(self, folder: Path) -> None:
-        """The finished model, beside whatever corpus and chains the directory has."""
+    def _check_own(self, file: Contents) -> None:
+        """Refuse a file whose arrays of this kind are not what they must be, or that has others."""
+        _stored_checks.check_positive_alpha(file)
+        file.expect_no_others()
+
+    def _write(self, run: Stored) -> None:
+        """Add the finished model to the directory of its run."""
+        finish_run(run, len(self.traces_), self._model_part())
+
+    def _model_part(self) -> Part:
+        """The finished estimates."""
         arrays: dict[str, AnyArray] = {
             "by_word": self._by_word,
             "alpha": self.alpha_,
@@ -70,11 +85,9 @@ class StoredModel(TopicModel):
             "n_chains": len(self.traces_),
             "interrupted": self.interrupted_,
             "text_options": self._text_options,
+            "reading": self._reading,
         }
-        hashes = {storage.MODEL: write_arrays(folder / storage.MODEL, arrays, info)}
-        if (folder / storage.CORPUS).exists():
-            hashes[storage.CORPUS] = read_digest(folder / storage.CORPUS)
-        storage.write_manifest(folder, type(self).__name__, self._plain_params(), self.seed_, "finished", hashes)
+        return arrays, info
 
     def _plain_params(self) -> dict[str, Any]:
         """Parameters as JSON knows them; the seed is saved on its own."""
@@ -83,23 +96,27 @@ class StoredModel(TopicModel):
         return params
 
     @classmethod
-    def _from_params(cls, folder: Path, manifest: dict[str, Any]) -> Self:
+    def _from_params(cls, stored: Stored) -> Self:
+        manifest = stored.manifest
         params = dict(manifest["params"])
-        if isinstance(params.get("seed_words"), dict):
-            params["seed_words"] = {int(topic): words for topic, words in params["seed_words"].items()}
         try:
+            if isinstance(params.get("seed_words"), dict):
+                params["seed_words"] = {int(topic): words for topic, words in params["seed_words"].items()}
             model = cls(**params)
-        except TypeError as error:
-            raise StorageError(f"{folder / storage.MANIFEST}: {error}. Upgrade topicloom.") from error
+        except (TypeError, ValueError) as error:
+            raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error
+        check_params(stored, model)
         model.random_state = manifest["seed"]
         return model
 
     @classmethod
-    def _load(cls, folder: Path, manifest: dict[str, Any]) -> Self:
-        if manifest["status"] != "finished":
+    def _load(cls, stored: Stored) -> Self:
+        if stored.running:
+            folder = stored.folder
             raise StorageError(f"the run in {folder} has not finished; go on with topicloom.resume({str(folder)!r}).")
-        arrays, info = storage.read_hashed(folder, storage.MODEL, manifest)
-        model = cls._from_params(folder, manifest)
+        arrays, info = stored.read(MODEL)
+        model = cls._from_params(stored)
+        model._check_own(_stored_checks.topic_model(stored.path(MODEL), arrays, info, model))
         model._set_arrays(arrays["by_word"], arrays["alpha"], arrays["beta"])
         model.log_joint_, model.empty_docs_ = arrays["log_joint"], arrays["empty_docs"]
         model.traces_ = tuple(
@@ -109,17 +126,25 @@ class StoredModel(TopicModel):
             for index in range(info["n_chains"])
         )
         model.vocabulary_ = tuple(from_bytes(arrays["vocabulary"]))
-        model._text_options = text_options(info["text_options"])
+        model._text_options, model._reading = text_options(info["text_options"]), info.get("reading")
         model.n_features_in_ = len(model.vocabulary_)
         model.best_chain_, model.n_iter_, model.interrupted_ = (
             info["best_chain"],
             info["n_iter"],
             info["interrupted"],
         )
-        model.seed_ = manifest["seed"]
-        model._folder, model._corpus, model._chains, model._doc_topic = folder, None, None, None
+        model.seed_ = stored.manifest["seed"]
+        model._stored, model._corpus, model._chains, model._doc_topic = stored, None, None, None
         model._set_own_arrays(arrays)
         return model
+
+
+def check_params(stored: Stored, model: Any) -> None:
+    """Refuse a manifest whose parameters are of no use to the model that it names."""
+    try:
+        model._plan(stored.manifest["seed"])
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise StorageError(f"{stored.folder / MANIFEST} has wrong parameters: {error}") from error
 
 
 def plain(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """What a model does otherwise when its inference is variational: every difference from sampling is in this file."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, cast
@@ -12,25 +11,39 @@ from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.splits import split_halves
-from topicloom.errors import InputError, InterruptedFitWarning
+from topicloom.directories import Part, Stored, restart_run
+from topicloom.errors import InputError, InterruptedFitWarning, warn
 from topicloom.estimates import Estimator, with_prior
 from topicloom.inference import stochastic, variational_run
 from topicloom.inference.chain import Plan, Trace
+from topicloom.inference.checkpoints import Belonging
 from topicloom.inference.kernel import Prior
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.stochastic import STREAM_MODES, Steps, StreamMode, StreamState
 from topicloom.inference.variational import PairIndex, VariationalState, Work, check_whole, fold_in, pair_index
 from topicloom.inference.variational_run import ALL_MODES, VariationalChain, VariationalPlan, VariationalTrace
+from topicloom.manifests import CORPUS, chain_role
 from topicloom.models import _inputs
-from topicloom.models._estimator import available_if, check_is_fitted
-from topicloom.models.stored import StoredModel
+from topicloom.models._estimator import available_if
+from topicloom.models._stored_checks import check_training_corpus
+from topicloom.models.stored import StoredModel, plain
 from topicloom.progress import announce, progress
 
 _EXTRA_WHOLE = ("batch_size", "max_doc_update_iter")
+_MADE_WITH = ("n_components", "inference", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
 
 
 def is_variational(model: Any) -> bool:
     return model.inference in ALL_MODES or model.inference == variational_run.VEM
+
+
+def _learns_from_a_stream(model: Any) -> bool:
+    if model.inference in STREAM_MODES:
+        return True
+    raise AttributeError(
+        f"this {type(model).__name__} has no method 'partial_fit', since inference={model.inference!r} needs all "
+        'documents at once; use LDA with inference="scvb0" or inference="svb".'
+    )
 
 
 class VariationalMethods(StoredModel):
@@ -53,6 +66,7 @@ class VariationalMethods(StoredModel):
     verbose: int
 
     converged_: bool
+    _made_with: dict[str, Any]  # what partial_fit cannot change
 
     def _plan(self, seed: int) -> Plan:
         raise NotImplementedError
@@ -107,12 +121,12 @@ class VariationalMethods(StoredModel):
         note = variational_run.memory_note(corpus, self.inference, self.n_components, self.n_chains)
         if self.verbose > 0:
             announce(note + ".")
-        folder = None if self.checkpoint_dir is None else Path(self.checkpoint_dir)
-        if folder is not None:
-            storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed)
+        run = None
+        if self.checkpoint_dir is not None:
+            run = storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, self._plain_params(), seed)
         index = None if self.inference in STREAM_MODES else pair_index(corpus)
         chains = [variational_run.start_chain(index, plan, prior, number) for number in range(self.n_chains)]
-        self._run_variational(corpus, index, chains, plan, callbacks, folder)
+        self._run_variational(corpus, index, chains, plan, callbacks, run)
         return self
 
     def _run_variational(
@@ -122,7 +136,7 @@ class VariationalMethods(StoredModel):
         chains: list[VariationalChain],
         plan: VariationalPlan,
         callbacks: Sequence[Callable[..., object]],
-        folder: Path | None,
+        run: Stored | None,
     ) -> None:
         # With one shard a pass of the collapsed modes is sequential, and threads can only go to whole chains.
         collapsed = plan.mode in ("cvb0", "cvb", "cvb_exact")
@@ -135,7 +149,7 @@ class VariationalMethods(StoredModel):
                 plan,
                 n_jobs=n_jobs,
                 callbacks=[*watch, *callbacks],
-                checkpoint=None if folder is None else lambda chain: self._save_chain(folder, chain),
+                checkpoint=None if run is None else lambda chain: run.save_chain(chain.index, self._chain_part(chain)),
                 index=index,
             )
         self.fit_seconds_ = time.perf_counter() - started
@@ -144,52 +158,53 @@ class VariationalMethods(StoredModel):
         self.log_joint_ = values
         best = chains[self.best_chain_]
         self.converged_ = best.converged
-        if folder is not None and not interrupted:
-            self._write(folder)
+        if run is not None and not interrupted:
+            self._write(run)
         if interrupted:
-            warnings.warn(
+            warn(
                 f"interrupted after iteration {self.n_iter_} of {plan.max_iter}; the estimates come from those done.",
                 InterruptedFitWarning,
-                stacklevel=4,
             )
         elif not best.converged and plan.tol > 0 and self.n_iter_ >= plan.max_iter:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
+            warn(
                 f"not converged after max_iter={plan.max_iter} iterations: the last one moved {best.change:.2g} of the "
                 f"tokens, tol={plan.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     @classmethod
-    def _resume_variational(cls, folder: Path, manifest: dict[str, Any], changes: dict[str, Any]) -> Self:
-        model = cls._from_params(folder, manifest)
-        model.set_params(**changes, checkpoint_dir=folder)
-        corpus = storage.read_corpus(folder, manifest)
-        plan = model._variational_plan(manifest["seed"], corpus.n_docs)
+    def _resume_variational(cls, stored: Stored, changes: dict[str, Any]) -> Self:
+        model = cls._from_params(stored)
+        model.set_params(**changes, checkpoint_dir=stored.folder)
+        corpus = storage.read_corpus(stored)
+        check_training_corpus(stored.path(CORPUS), model, corpus)
+        plan = model._variational_plan(stored.manifest["seed"], corpus.n_docs)
         variational_run.memory_note(corpus, model.inference, model.n_components, model.n_chains)
         index = None if model.inference in STREAM_MODES else pair_index(corpus)
+        of = model._belonging(corpus)
         chains = [
-            variational_run.load_chain(storage.chain_path(folder, number), model.inference)
-            if storage.chain_path(folder, number).exists()
+            variational_run.load_chain(stored, number, model.inference, corpus, of, corpus.n_words)
+            if stored.chain_path(number) is not None
             else variational_run.start_chain(index, plan, model._prior(corpus), number)
             for number in range(model.n_chains)
         ]
-        _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), folder, "iterations")
-        hashes = {storage.CORPUS: manifest["hashes"][storage.CORPUS]}
-        storage.write_manifest(folder, cls.__name__, model._plain_params(), plan.seed, "running", hashes)
-        model._run_variational(corpus, index, chains, plan, (), folder)
+        done = max(chain.sweep for chain in chains)
+        _inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest, "iterations")
+        model._run_variational(corpus, index, chains, plan, (), restart_run(stored, model._plain_params()))
         return model
 
-    @available_if(lambda self: self.inference in STREAM_MODES)
+    @available_if(_learns_from_a_stream)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more documents (``inference="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
 
-        The first call sets the vocabulary. ``total_samples`` says how many documents there will be in all. The
-        documents are not kept.
+        The first call sets the vocabulary, the number of topics and the priors to start from, which later calls cannot
+        change. ``total_samples`` says how many documents there will be in all. The documents are not kept.
         """
         first = not hasattr(self, "seed_")
+        if not first:
+            self._check_same_stream()
         seed = _inputs.draw_seed(self.random_state) if first else self.seed_
         plan = self._variational_plan(seed, self.total_samples)
         corpus = self._training_corpus(X) if first else self._new_corpus(X)
@@ -199,8 +214,6 @@ class VariationalMethods(StoredModel):
             chain = variational_run.start_chain(None, plan, prior, 0)
         else:
             chain = cast(VariationalChain, self.chains_[self.best_chain_])
-            if not isinstance(chain.state, StreamState):
-                raise InputError("this model was fitted by another inference; make a new one to feed it a stream.")
         state, mode = cast(StreamState, chain.state), cast(StreamMode, self.inference)
         for docs in stochastic.batches(corpus.n_docs, self.batch_size):
             batch = stochastic.take_batch(corpus, docs)
@@ -208,10 +221,24 @@ class VariationalMethods(StoredModel):
             chain.sweep += 1
         if plan.learn_beta:
             chain.prior = stochastic.learn_stream_beta(state, mode, chain.prior)
-        options = corpus.text_options if first else self._text_options
+        how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
         self._publish(corpus, cast(Any, [chain]), np.array([value]), seed, False)
-        self._corpus, self._text_options, self.converged_ = None, options, False
+        self._corpus, self.converged_ = None, False
+        self._text_options, self._reading = how
         return self
+
+    def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
+        super()._set_arrays(by_word, alpha, beta)
+        self._made_with = {name: plain(getattr(self, name)) for name in _MADE_WITH if hasattr(self, name)}
+
+    def _check_same_stream(self) -> None:
+        """Whether what the topics were made with is as it was: more documents cannot change it."""
+        for name, before in self._made_with.items():
+            if (now := plain(getattr(self, name))) != before:
+                raise InputError(
+                    f"{name} was {before!r} when this model was fitted and is {now!r} now; partial_fit cannot change "
+                    "it. Set it back, or make a new model."
+                )
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -275,23 +302,22 @@ class VariationalMethods(StoredModel):
 
         A stream that was fed by ``partial_fit`` has kept no text; its state is saved, so that it can go on.
         """
-        check_is_fitted(self, "seed_")
-        streamed = self._corpus is None and self._folder is None
-        chains = self.chains_ if streamed else []
-        super().save(path, corpus=corpus and not streamed)
-        for chain in chains:
-            self._save_chain(Path(path), chain)
+        super().save(path, corpus=corpus)
 
-    def _save_chain(self, folder: Path, chain: Any) -> None:
-        if not is_variational(self):
-            super()._save_chain(folder, chain)
-        else:
-            variational_run.save_chain(storage.chain_path(folder, chain.index), chain)
+    def _parts(self, corpus: bool) -> dict[str, Part]:
+        stored = self._stored
+        streamed = self._corpus is None and (stored is None or (stored.has(chain_role(0)) and not stored.has(CORPUS)))
+        return self._chain_parts() | super()._parts(False) if streamed else super()._parts(corpus)
+
+    def _chain_part(self, chain: Any) -> Part:
+        return variational_run.chain_part(chain) if is_variational(self) else super()._chain_part(chain)
 
     def _load_chain(self, index: int) -> Any:
         if not is_variational(self):
             return super()._load_chain(index)
-        return variational_run.load_chain(storage.chain_path(self._stored_in(), index), self.inference)
+        corpus = None if self.inference in STREAM_MODES else self.corpus_
+        of = Belonging(self.n_components) if corpus is None else self._belonging(corpus)
+        return variational_run.load_chain(self._stored_in(), index, self.inference, corpus, of, len(self.vocabulary_))
 
     def _trace_from(self, arrays: dict[str, AnyArray]) -> Trace:
         return variational_run.load_trace(arrays) if is_variational(self) else super()._trace_from(arrays)

@@ -1,0 +1,228 @@
+"""Compiled code on disk: read only if it is whole, written if it can be, and never a reason for a fit to fail.
+
+Numba's own cache unpickles and runs whatever lies in its files. Here each kernel has one file, which begins with a
+digest of the rest. A file that is damaged or cannot be read is as good as none: the kernel is compiled, and the file is
+replaced if it can be. What is private in Numba is used in this file alone, and if a version of Numba has it
+otherwise, kernels are compiled in memory.
+"""
+
+import hashlib
+import os
+import pickle
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from topicloom import _limits
+
+_LONG = 1.0  # seconds of compiling before it is worth a line
+_DIGEST = 16
+
+
+class Reporter:
+    """At most a line about compiling and one about trouble with the files, per process, on standard error.
+
+    ``TOPICLOOM_QUIET=1`` silences both.
+    """
+
+    def __init__(self) -> None:
+        self.said_compiling = self.said_trouble = False
+        self._lock = threading.Lock()
+        self._spent, self._depth, self._since = 0.0, 0, 0.0
+        self._timer: threading.Timer | None = None
+
+    def compiling(self) -> None:
+        """If compiling takes long, say so once."""
+        with self._lock:
+            if self.said_compiling:
+                return
+            self.said_compiling = True
+        _say(
+            "compiling for this machine, once after an install: some 10 to 30 s. `topicloom warmup` does it in advance."
+        )
+
+    def trouble(self, text: str) -> None:
+        """Kernels are compiled because of a file, or will be again: stands for the line about compiling, too."""
+        with self._lock:
+            if self.said_trouble:
+                return
+            self.said_trouble = self.said_compiling = True
+        _say(text)
+
+    def begin(self) -> None:
+        """A kernel is being compiled. Numba holds a lock meanwhile; those that it calls are compiled inside."""
+        self._depth += 1
+        if self._depth > 1 or self.said_compiling:
+            return
+        self._since = time.monotonic()
+        try:
+            self._timer = threading.Timer(max(0.0, _LONG - self._spent), self.compiling)
+            self._timer.daemon = True
+            self._timer.start()
+        except RuntimeError:  # no threads to be had
+            self.compiling()
+
+    def end(self) -> None:
+        self._depth -= 1
+        if self._depth <= 0:
+            self._depth = 0
+            self._spent += time.monotonic() - self._since
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+
+def _say(text: str) -> None:
+    if os.environ.get("TOPICLOOM_QUIET", "0") in ("", "0") and sys.stderr is not None:
+        try:
+            print(f"topicloom: {text}", file=sys.stderr, flush=True)
+        except (OSError, ValueError):  # closed
+            pass
+
+
+reporter = Reporter()
+
+
+def attach(dispatcher: Any, stamp: str) -> None:
+    """Let a compiled function use files of ours; they are good for one stamp."""
+    if getattr(numba.config, "DISABLE_JIT", False):
+        return
+    if hasattr(dispatcher, "_cache") and hasattr(dispatcher, "py_func"):
+        dispatcher._cache = KernelCache(dispatcher.py_func, stamp)
+    else:
+        reporter.trouble(
+            f"Numba {numba.__version__} is not known to this version, so kernels are compiled in each process again."
+        )
+
+
+class KernelCache:
+    """What Numba asks for compiled code, one for each kernel."""
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        self._function, self._stamp = function, stamp
+        self._files: _Files | None = None
+
+    @property
+    def cache_path(self) -> str | None:
+        return None if self._files is None else str(self._files.path.parent)
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code; None if there is none, which makes Numba compile."""
+        _limits.require(_limits.LOADING, "Loading compiled code")
+        found = self._load(sig, target_context)
+        if found is None:
+            _limits.require(_limits.COMPILING, "Compiling a kernel")
+            reporter.begin()
+        return found
+
+    def _load(self, sig: Any, context: Any) -> Any:
+        try:
+            if self._files is None:
+                self._files = _Files(self._function, self._stamp)
+        except Exception as error:
+            reporter.trouble(_NOT_KEPT.format(where="any folder", why=_reason(error)))
+            return None
+        try:
+            return self._files.load(sig, context)
+        except MemoryError:
+            raise
+        except Exception as error:
+            reporter.trouble(
+                f"compiled code in {self.cache_path} cannot be used ({_reason(error)}), so it is compiled again: some "
+                "10 to 30 s."
+            )
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if that can be done."""
+        reporter.end()
+        try:
+            if self._files is not None:
+                self._files.save(sig, data)
+        except Exception as error:
+            reporter.trouble(_NOT_KEPT.format(where=self.cache_path, why=_reason(error)))
+
+
+_NOT_KEPT = (
+    "compiled code cannot be kept in {where} ({why}), so each process compiles again, some 10 to 30 s. NUMBA_CACHE_DIR "
+    "names another folder."
+)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__
+
+
+class DamagedError(Exception):
+    """A file is not as it was written."""
+
+
+class _Files:
+    """A kernel's compiled code in one file, by the types of its arguments and the machine."""
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        from numba.core.caching import FunctionCache
+
+        self._numba = FunctionCache(function)  # finds a place, knows what a result is made of
+        implementation = self._numba._impl
+        self.path = Path(self._numba.cache_path) / f"{implementation.filename_base}.nbc"
+        self._stamp = (numba.__version__, implementation.locator.get_source_stamp(), stamp)
+
+    def load(self, sig: Any, context: Any) -> Any:
+        context.refresh()
+        kept = self._read().get(self._numba._index_key(sig, context.codegen()))
+        return None if kept is None else self._numba._impl.rebuild(context, pickle.loads(kept))
+
+    def save(self, sig: Any, result: Any) -> None:
+        from numba.core.serialize import dumps
+
+        if not self._numba._impl.check_cachable(result):
+            return
+        try:
+            kept = self._read()
+        except Exception:  # said when it was to be loaded
+            kept = {}
+        kept[self._numba._index_key(sig, result.codegen)] = dumps(self._numba._impl.reduce(result))
+        _replace(self.path, sealed(dumps((self._stamp, kept))))
+
+    def _read(self) -> dict[Any, bytes]:
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        stamp, kept = pickle.loads(unsealed(data))
+        return kept if stamp == self._stamp else {}
+
+
+def sealed(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=_DIGEST).digest() + payload
+
+
+def unsealed(data: bytes) -> bytes:
+    digest, payload = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.blake2b(payload, digest_size=_DIGEST).digest() != digest:
+        raise DamagedError("damaged")
+    return payload
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

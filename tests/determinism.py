@@ -1,0 +1,339 @@
+"""The table of digests: every model, sampler and method, in many environments, each in a process of its own.
+
+``python -m tests.determinism`` (or ``make determinism``) prints how many digests differ from those of the first
+environment, and ends with 1 if any does. A digest is a hash of the bits of one result: what a fit publishes, what a
+model predicts, a score, a fingerprint. ``--only TEXT`` takes the cases whose name has the text.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+Case = Callable[[int], Iterator[tuple[str, Any]]]
+
+
+class Environment(NamedTuple):
+    """What must not matter."""
+
+    name: str
+    n_jobs: int = 1
+    blas: int = 1
+    hash_seed: str = "0"
+    arenas: str = ""
+
+    def variables(self) -> dict[str, str]:
+        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.blas))
+        return threads | {"PYTHONHASHSEED": self.hash_seed} | ({"MALLOC_ARENA_MAX": self.arenas} if self.arenas else {})
+
+
+ENVIRONMENTS = [
+    Environment("1 job, 1 BLAS thread, hash seed 0"),
+    Environment("2 jobs", n_jobs=2),
+    Environment("3 jobs", n_jobs=3),
+    Environment("4 jobs", n_jobs=4),
+    Environment("2 BLAS threads", blas=2),
+    Environment("4 jobs, 2 BLAS threads", n_jobs=4, blas=2),
+    Environment("hash seed 1", hash_seed="1"),
+    Environment("random hash seed, 2 BLAS threads", blas=2, hash_seed="random"),
+    Environment("1 malloc arena, 3 jobs", n_jobs=3, arenas="1"),
+]
+
+
+def digest(value: Any) -> str:
+    """A hash of the bits of arrays and numbers, in lists and dictionaries too."""
+    import numpy as np
+
+    found = hashlib.blake2b(digest_size=8)
+
+    def add(part: Any) -> None:
+        if isinstance(part, dict):
+            for key, own in part.items():
+                add(key)
+                add(own)
+        elif isinstance(part, list | tuple):
+            found.update(f"{len(part)} of".encode())
+            for own in part:
+                add(own)
+        else:
+            array = np.asarray(part)
+            found.update(f"{array.dtype} {array.shape}".encode())
+            found.update(repr(part).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes())
+
+    add(value)
+    return found.hexdigest()
+
+
+# -- data ----------------------------------------------------------------------------------------------------------
+# "small" has long documents, "large" more documents than sums need to be cut among the threads of a BLAS.
+
+
+@cache
+def labeled(size: str) -> Any:
+    from topicloom.datasets import synthetic_labeled
+
+    n_docs, length = {"tiny": (60, 12), "small": (240, 40), "large": (12_000, 20)}[size]
+    return synthetic_labeled(n_docs, 150, 6, labels_per_doc=2.0, doc_length=length, seed=1).corpus
+
+
+@cache
+def corpus(size: str) -> Any:
+    """The same with groups, and without labels."""
+    found = labeled(size)
+    return found.with_metadata(groups=[f"group{d % 5}" for d in range(found.n_docs)], labels=None)
+
+
+@cache
+def fresh(size: str) -> Any:
+    """Documents to predict: the training documents of "large", so that there are many; a few of "small"."""
+    return labeled(size) if size == "large" else labeled(size).select(range(60))
+
+
+@cache
+def first_labels(size: str) -> list[str]:
+    return [own[0] if own else "none" for own in labeled(size).labels]
+
+
+@cache
+def numbers(size: str) -> Any:
+    import numpy as np
+
+    lengths = np.array([len(own) for own in labeled(size).labels], float)
+    return lengths + np.random.default_rng(0).normal(size=len(lengths))
+
+
+# -- what is looked at -----------------------------------------------------------------------------------------------
+
+
+def published(model: Any) -> Iterator[tuple[str, Any]]:
+    """What every topic model has."""
+    yield "topics", model.components_
+    yield "priors", (model.alpha_, model.beta_)
+    yield "documents", model.doc_topic_
+    yield "log joint", (model.log_joint_, [vars(trace) for trace in model.traces_])
+    yield "fingerprint", model.fingerprint_
+
+
+def lda(size: str, **options: Any) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        from topicloom import LDA
+
+        model = LDA(6, max_iter=6 if size == "large" else 25, random_state=3, n_jobs=n_jobs, **options)
+        model.fit(corpus(size))
+        yield from published(model)
+        yield "transform", model.transform(fresh(size))
+        yield "score", model.score(fresh(size))
+
+    return run
+
+
+def streamed(size: str, mode: str) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        import numpy as np
+
+        from topicloom import LDA
+
+        whole = corpus(size)
+        model = LDA(6, inference=mode, random_state=3, n_jobs=n_jobs, total_samples=whole.n_docs, batch_size=11_000)
+        for docs in np.array_split(np.arange(whole.n_docs), 2 if size == "small" else 1):
+            model.partial_fit(whole.select(docs))
+        yield "partial_fit", (model.components_, model.alpha_, model.beta_, model.log_joint_)
+        yield "fingerprint of partial_fit", model.fingerprint_
+
+    return run
+
+
+def compound(size: str, **options: Any) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        from topicloom import CompoundLDA
+
+        model = CompoundLDA(6, max_iter=8 if size == "large" else 30, random_state=3, n_jobs=n_jobs, **options)
+        model.fit(corpus(size))
+        yield from published(model)
+        yield "mixtures", (model.pi_, model.pi_draws_, model.gamma_, model.collection_prior_)
+        yield "transform", model.transform(corpus(size).select(range(60)))
+        yield "score", model.score(corpus(size).select(range(60)))
+
+    return run
+
+
+def labels(size: str, kind: str, **options: Any) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        import topicloom
+
+        quick = {"max_iter": 6, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 30, "burn_in": 15}
+        quick |= {"predict_burn_in": 3, "predict_lag": 1, "predict_samples": 2}
+        model = getattr(topicloom, kind)(random_state=3, n_jobs=n_jobs, holdout=0.5, **quick, **options)
+        model.fit(labeled(size))
+        yield from published(model)
+        yield "threshold", model.threshold_
+        yield "calibration", tuple(model._calibration)
+        yield "Meta-Labeler", tuple(model._meta)
+        yield "decision_function", model.decision_function(fresh(size))
+        yield "predict_proba", model.predict_proba(fresh(size))
+        for rule in ("meta", "threshold"):
+            model.set_params(label_rule=rule)
+            yield f"predict by {rule}", model.predict(fresh(size))
+            yield f"score by {rule}", model.score(fresh(size))
+
+    return run
+
+
+def classes(size: str, kind: str, **options: Any) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        from topicloom import MedLDAClassifier
+
+        y: Any = first_labels(size)
+        if kind == "two":
+            y = [name == "label0" for name in y]
+        elif kind == "sets":
+            y = [list(own) for own in labeled(size).labels]
+        quick = {"max_iter": 5, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
+        model = MedLDAClassifier(8, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_lag=1, predict_samples=2,
+                                 **quick, **options).fit(corpus(size), y)  # fmt: skip
+        yield from published(model)
+        yield "weights", model.coef_
+        yield "decision_function", model.decision_function(fresh(size))
+        yield "predict", model.predict(fresh(size))
+        yield "score", model.score(fresh(size), y[: fresh(size).n_docs])
+        if hasattr(model, "predict_proba"):
+            yield "predict_proba", model.predict_proba(fresh(size))
+
+    return run
+
+
+def regression(size: str, **options: Any) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        from topicloom import MedLDARegressor
+
+        quick = {"max_iter": 5, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
+        model = MedLDARegressor(6, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_lag=1, predict_samples=2,
+                                **quick, **options).fit(corpus(size), numbers(size))  # fmt: skip
+        yield from published(model)
+        yield "weights", (model.coef_, model.intercept_)
+        yield "predict", model.predict(fresh(size))
+        yield "score", model.score(fresh(size), numbers(size)[: fresh(size).n_docs])
+
+    return run
+
+
+def hmm(size: str, **options: Any) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        import numpy as np
+
+        from topicloom import HMM
+
+        rng = np.random.default_rng(2)
+        n, length = (12_000, 6) if size == "large" else (8, 60)
+        sequences = [[f"symbol{v}" for v in rng.integers(0, 5, length)] for _ in range(n)]
+        model = HMM(3, max_iter=8, tol=0, n_chains=2, random_state=3, n_jobs=n_jobs, **options).fit(sequences)
+        yield "parameters", (model.initial_, model.transition_, model.emission_, list(model.alphabet_))
+        yield "log joint", (model.log_joint_, [vars(trace) for trace in model.traces_])
+        yield "fingerprint", model.fingerprint_
+        yield "predict", np.concatenate(model.predict(sequences))
+        yield "predict_proba", np.concatenate(model.predict_proba(sequences))
+        yield "score", model.score(sequences)
+
+    return run
+
+
+def cases() -> dict[str, Case]:
+    found: dict[str, Case] = {}
+    for size in ("small", "large"):
+        for sampler in ("auto", "dense", "mh", "partial", "sparse", "warp", "words"):
+            found[f"LDA {sampler}, {size}"] = lda(size, sampler=sampler)
+        found[f"LDA 3 shards, {size}"] = lda(size, n_shards=3)
+        found[f"LDA 2 chains, 2 paths, burn-in, {size}"] = lda(size, n_chains=2, n_paths=2, burn_in=3, lag=2)
+        for mode in ("vb", "cvb0", "cvb", "svb", "scvb0"):
+            found[f"LDA {mode}, {size}"] = lda(size, inference=mode, tol=0.0, batch_size=11_000)
+        for mode in ("svb", "scvb0"):
+            found[f"LDA {mode} stream, {size}"] = streamed(size, mode)
+        for inference in ("ags", "mgs", "vem"):
+            more = {"tol": 0.0} if inference == "vem" else {}
+            found[f"CompoundLDA {inference}, {size}"] = compound(size, inference=inference, **more)
+        for kind in ("LabeledLDA", "PriorLDA", "DependencyLDA"):
+            for inference in ("gibbs", "cvb0"):
+                more = {"n_label_topics": 2, "label_sweeps": 20} if kind == "DependencyLDA" else {}
+                found[f"{kind} {inference}, {size}"] = labels(size, kind, inference=inference, **more)
+        for kind in ("two", "several", "sets"):
+            found[f"MedLDAClassifier {kind}, {size}"] = classes(size, kind)
+        found[f"MedLDAClassifier logistic, {size}"] = classes(size, "several", loss="logistic")
+        found[f"MedLDAClassifier dense, {size}"] = classes(size, "two", sampler="dense")
+        found[f"MedLDAClassifier ovr, 2 shards, {size}"] = classes(size, "several", multi_class="ovr", n_shards=2)
+        for sampler in ("mh", "dense"):
+            found[f"MedLDARegressor {sampler}, {size}"] = regression(size, sampler=sampler)
+        for sampler in ("collapsed", "partial", "blocked"):
+            found[f"HMM {sampler}, {size}"] = hmm(size, sampler=sampler, n_paths=2)
+        found[f"HMM em, {size}"] = hmm(size, inference="em")
+    found["LDA cvb_exact, tiny"] = lda("tiny", inference="cvb_exact", tol=0.0)
+    return found
+
+
+# -- running ---------------------------------------------------------------------------------------------------------
+
+
+def digests(n_jobs: int, only: tuple[str, ...] = ()) -> dict[str, str]:
+    """In this process: the digest of every result of every case."""
+    found = {}
+    for name, case in cases().items():
+        if not only or any(text in name for text in only):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found |= {f"{name}: {what}": digest(value) for what, value in case(n_jobs)}
+    return found
+
+
+def run_in(environment: Environment, only: tuple[str, ...] = ()) -> dict[str, str]:
+    """The same in a process of its own, in that environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "digests.json"
+        args = [sys.executable, "-m", "tests.determinism", "--worker", str(out), "--jobs", str(environment.n_jobs)]
+        args += [part for text in only for part in ("--only", text)]
+        subprocess.run(args, cwd=ROOT, env=os.environ | environment.variables(), check=True)
+        return dict(json.loads(out.read_text()))
+
+
+def compare(environments: list[Environment], only: tuple[str, ...] = ()) -> int:
+    """Print the table; returns how many digests differ in any environment from those of the first."""
+    first: dict[str, str] = {}
+    different: set[str] = set()
+    print(f"{'environment':40} {'digests':>8} {'differ':>8} {'seconds':>8}", flush=True)
+    for environment in environments:
+        started = time.perf_counter()
+        found = run_in(environment, only)
+        first = first or found
+        own = {name for name in first.keys() | found.keys() if first.get(name) != found.get(name)}
+        seconds = time.perf_counter() - started
+        print(f"{environment.name:40} {len(found):8} {len(own):8} {seconds:8.0f}", flush=True)
+        different |= own
+    for name in sorted(different):
+        print(f"differs: {name}")
+    print(f"{len(different)} of {len(first)} digests differ in {len(environments)} environments.")
+    return len(different)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", action="append", default=[], help="Cases whose name has this text.")
+    parser.add_argument("--jobs", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    only = tuple(given.only)
+    if given.worker is not None:
+        given.worker.write_text(json.dumps(digests(given.jobs, only)))
+        return 0
+    return 1 if compare(ENVIRONMENTS, only) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""What a file means, found the slow way, and the comparison with what was read."""
+
+import gzip
+import math
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from topicloom.corpus.corpus import Corpus
+from topicloom.errors import InputError, MissingExtraError, StorageError
+
+OURS = (InputError, StorageError, MissingExtraError)
+
+
+@dataclass
+class Expected:
+    """A corpus as plain lists: of each document its words in order, or the count of each word number."""
+
+    tokens: list[list[str]] = field(default_factory=list)
+    counts: list[dict[int, float]] = field(default_factory=list)
+    vocabulary: list[str] | None = None
+    ids: list[str] | None = None
+    labels: list[tuple[str, ...]] | None = None
+    groups: list[Any] | None = None
+    responses: list[float] | None = None
+    times: list[Any] | None = None
+
+
+def attempted(read: Callable[[], Corpus], parse: Callable[[], Expected]) -> str:
+    """Read, and compare what was accepted with the naive reading."""
+    try:
+        corpus = read()
+    except OURS as error:
+        if isinstance(error.__context__, MemoryError):
+            raise MemoryError from error
+        return "clean"
+    compare(corpus, parse())
+    return "read"
+
+
+def compare(corpus: Corpus, expected: Expected) -> None:
+    if expected.counts:
+        found = count_matrix(corpus)
+        wanted = [{word: count for word, count in doc.items() if count} for doc in expected.counts]
+        same(found, wanted, "counts")
+    else:
+        ends = corpus.doc_ptr.tolist()
+        words = [corpus.vocabulary[v] for v in corpus.words.tolist()]
+        same([words[a:b] for a, b in pairwise(ends)], expected.tokens, "tokens")
+    if expected.vocabulary is not None:
+        same(list(corpus.vocabulary), expected.vocabulary, "vocabulary")
+    for name in ("ids", "labels", "groups", "responses", "times"):
+        value, wanted_value = getattr(corpus, name), getattr(expected, name)
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        same(None if value is None else list(value), wanted_value, name)
+
+
+def same(found: Any, wanted: Any, what: str) -> None:
+    if not _equal(found, wanted):
+        raise AssertionError(f"{what}: read {found!r:.150}, the naive parser has {wanted!r:.150}")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, float) or isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-12)
+    return type(a) is type(b) and a == b
+
+
+def count_matrix(corpus: Corpus) -> list[dict[int, float]]:
+    words, ends = corpus.words.tolist(), corpus.doc_ptr.tolist()
+    weights = [1] * len(words) if corpus.weights is None else corpus.weights.tolist()
+    rows = []
+    for start, end in pairwise(ends):
+        row: dict[int, float] = defaultdict(float)
+        for i in range(start, end):
+            row[words[i]] += weights[i]
+        rows.append({word: float(count) for word, count in row.items() if count})
+    return rows
+
+
+# -- bytes, lines, words ------------------------------------------------------------------------------------------
+
+
+def content_of(path: Path) -> bytes:
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        content = gzip.decompress(content)
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def lines_of(path: Path) -> list[str]:
+    """Lines of a text without their ends, whichever of three those are."""
+    text = content_of(path).decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")[:-1] if text.endswith("\n") or not text else text.split("\n")
+
+
+def byte_lines(path: Path) -> list[bytes]:
+    """Lines as number files have them: only the line feed ends one."""
+    content = content_of(path)
+    return content.split(b"\n")[:-1] if content.endswith(b"\n") or not content else content.split(b"\n")
+
+
+def words_of(text: str) -> list[str]:
+    """As ``token_pattern=r"\\S+"`` without lower case."""
+    return unicodedata.normalize("NFC", text).split()
+
+
+AS_WORDS: dict[str, Any] = {"token_pattern": r"\S+", "lowercase": False}
+
+
+def of_texts(texts: Iterable[str], **metadata: Any) -> Expected:
+    tokens = [words_of(text) for text in texts]
+    return Expected(tokens=tokens, vocabulary=sorted({word for words in tokens for word in words}), **metadata)
+
+
+# -- cells of a table ------------------------------------------------------------------------------------------------
+
+
+COLUMNS = {f"{role}_column": role for role in ("text", "id", "label", "group", "response", "time")}
+
+
+def of_records(records: Sequence[dict[str, Any]]) -> Expected:
+    times = [time_of(record["time"]) for record in records]
+    if any(isinstance(time, float) for time in times):
+        times = [float(time) for time in times]
+    return of_texts(
+        (record["text"] for record in records),
+        ids=[str(record["id"]) for record in records],
+        labels=[labels_of(record["label"]) for record in records],
+        groups=[record["group"] for record in records],
+        responses=[float(record["response"]) for record in records],
+        times=times,
+    )
+
+
+def labels_of(cell: Any) -> tuple[str, ...]:
+    import json
+
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        cell = json.loads(cell)
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ()
+    found = cell.split() if isinstance(cell, str) else cell if isinstance(cell, list) else [cell]
+    return tuple(dict.fromkeys(map(str, found)))
+
+
+def time_of(cell: Any) -> Any:
+    if isinstance(cell, str):
+        text = cell.strip()
+        try:
+            number = int(text)
+            return number if abs(number) < 2**63 else float(text)
+        except ValueError:
+            pass
+        try:
+            return float(text)
+        except ValueError:
+            cell = datetime.fromisoformat(text)
+    if hasattr(cell, "to_pydatetime"):  # with nanoseconds, which times do not keep
+        cell = cell.to_pydatetime(warn=False)
+    if isinstance(cell, datetime):
+        return cell.astimezone(UTC).replace(tzinfo=None) if cell.tzinfo else cell
+    if isinstance(cell, date):
+        return datetime(cell.year, cell.month, cell.day)
+    return cell
