@@ -1,6 +1,6 @@
 """Prior-LDA with every pair of estimators and both rankings, from the same chains."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -203,9 +203,8 @@ def _shortfalls(name: str, runs: Sequence[Scores]) -> Iterator[tuple[str, str]]:
                 gap = max(mean_of(runs, setup, method, ranking, measure) - printed[s][m] for ranking in own)
                 if gap < -0.03:
                     short.append(f"{method} {setup} ({gap:+.4f})")
-        yield title, (
-            f"below by more than 0.03: {', '.join(short)}" if short else "all within 0.03 of the printed figures or above"
-        )
+        below = f"below by more than 0.03: {', '.join(short)}"
+        yield title, below if short else "all within 0.03 of the printed figures or above"
 
 
 def verdicts(name: str, runs: Sequence[Scores]) -> list[str]:

@@ -24,7 +24,7 @@ class MissingExtraError(ImportError):
 
 
 class MemoryLimitError(MemoryError):
-    """The limit of the process leaves too little memory to load or compile what a fit needs; nothing has been changed."""
+    """The process may not use enough memory to load or compile what a fit needs; nothing has been changed."""
 
 
 class UnknownWordsWarning(UserWarning):

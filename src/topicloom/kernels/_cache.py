@@ -6,6 +6,7 @@ replaced if it can be. What is private in Numba is used in this file alone, and 
 otherwise, kernels are compiled in memory.
 """
 
+import contextlib
 import hashlib
 import os
 import pickle
@@ -80,10 +81,8 @@ class Reporter:
 
 def _say(text: str) -> None:
     if os.environ.get("TOPICLOOM_QUIET", "0") in ("", "0") and sys.stderr is not None:
-        try:
+        with contextlib.suppress(OSError, ValueError):  # closed
             print(f"topicloom: {text}", file=sys.stderr, flush=True)
-        except (OSError, ValueError):  # closed
-            pass
 
 
 reporter = Reporter()
