@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument(
         "--reading", type=float, default=5.0, help="seconds of reading during saves, for each of 3 kinds"
     )
+    parser.add_argument("--dir", type=Path, help="where directories are made (default: the system's temporary folder)")
     options = parser.parse_args()
     from tests.torture.cases import CASES
     from tests.torture.kills import OTHER, OUTCOMES, STAGES, torture

@@ -20,7 +20,7 @@ from topicloom.inference.chain import Plan, advance, run_chains, start_chain
 from topicloom.inference.kernel import Course, Key, Prior, Schedule, get_kernel, make_prior
 from topicloom.inference.parallel import cut
 from topicloom.inference.state import State, as_dense, rebuild_counts
-from topicloom.storage import load_chain, save_chain
+from topicloom.storage import load_chain, save_chain, start_run
 
 
 def test_runs_of_one_word_count_once_and_long_ones_not_in_full() -> None:
@@ -286,12 +286,13 @@ def test_a_chain_goes_on_from_a_checkpoint_within_a_course(sampler: str, corpus:
     plan = Plan(3, 34, 25, 4, "standard", learn_alpha=True, schedule=Schedule(2, 2))
     straight, broken = (start_chain(kernel, corpus, prior, plan.seed, 0) for _ in range(2))
     run_chains(kernel, corpus, [straight], plan)
+    run = start_run(tmp_path, corpus, "LDA", {}, plan.seed)
     for stop in (13, 17, 29):
         while broken.sweep < stop:
             advance(kernel, corpus, broken, plan)
         assert broken.course is not None
-        save_chain(tmp_path, broken)
-        broken = load_chain(tmp_path, 0, corpus, kernel)
+        save_chain(run, broken)
+        broken = load_chain(run, 0, corpus, kernel)
     run_chains(kernel, corpus, [broken], plan, callbacks=[lambda _: False])
     np.testing.assert_array_equal(straight.state.z, broken.state.z)
     np.testing.assert_array_equal(straight.prior.alpha, broken.prior.alpha)

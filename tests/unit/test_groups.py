@@ -15,8 +15,9 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 import topicloom
+from saved import file_of, put
 from topicloom import CompoundLDA
-from topicloom.arrays import read_arrays, to_bytes, write_arrays
+from topicloom.arrays import read_arrays, to_bytes
 from topicloom.corpus._columns import joined_groups
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.errors import InputError
@@ -188,13 +189,10 @@ def test_a_saved_model_keeps_the_kind_of_its_labels(labels: list[Any], tmp_path:
 def test_a_model_of_an_earlier_version_is_read(fitted: dict[str, CompoundLDA], tmp_path: Path) -> None:
     """Its file has labels of collections as plain JSON, and does not say how documents were read."""
     fitted["text"].save(tmp_path)
-    arrays, info, _ = read_arrays(tmp_path / "model.safetensors")
+    arrays, info, _ = read_arrays(file_of(tmp_path, "model"))
     del info["reading"]
     arrays["collections"] = to_bytes(["1.0", "10.0", "2.0", "9.0"])
-    digest = write_arrays(tmp_path / "model.safetensors", arrays, info)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    manifest["hashes"]["model.safetensors"] = digest
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    put(tmp_path, "model", (arrays, info))
     found = topicloom.load(tmp_path)
     np.testing.assert_array_equal(found.trends(frame="polars")["mean"], fitted["text"].trends(frame="polars")["mean"])
 

@@ -196,7 +196,7 @@ def cached_corpus(key: dict[str, Any], build: Callable[[], Corpus], folder: Path
         return load_corpus(path)
     except StorageError:  # not there, or damaged
         corpus = build()
-    with suppress(OSError):
+    with suppress(OSError, StorageError):
         folder.mkdir(parents=True, exist_ok=True)
         save_corpus(corpus, path)
     return corpus
