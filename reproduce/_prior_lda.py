@@ -17,7 +17,7 @@ from topicloom.inference.foldin import fold_in
 from topicloom.inference.kernel import Kernel, Prior, make_prior
 from topicloom.inference.labeled import LabelSets
 from topicloom.models._label_rules import best_labels, fit_meta_labeler
-from topicloom.models._labels import known_labels, read_labels
+from topicloom.models._labels import read_labels, true_labels
 
 MEASURES = {"micro_f1": "Micro-F (table 6)", "macro_f1": "Macro-F (table 7)", "example_f1": "Example-based F (table 8)"}
 METHODS = ("CGS", "φ+θᵖ", "φᵖ+θ", "CGS_p", "CVB0")
@@ -62,7 +62,7 @@ def prepare(name: str, train: Corpus, test: Corpus, beta: float = 0.1) -> Task:
     classes, sets = read_labels(None, train)
     labelled = sets.sizes > 0
     train = train.keep_tokens(np.repeat(labelled, train.doc_lengths))
-    truth, _ = known_labels(test.labels, test.n_docs, classes)
+    truth = true_labels(test.labels, test.n_docs, classes)[:, : len(classes)]  # others are left out, as in the paper
     k, f = sets.n_labels, sets.frequencies
     meta = fit_meta_labeler(train.to_matrix()[labelled], sets.sizes[labelled])
     return Task(

@@ -52,8 +52,9 @@ def training_groups(corpus: Corpus, groups: Any, y: Any) -> Corpus:
         given = named
     if given.groups is None:
         raise InputError(
-            "the collection of each document is needed, and the target y is None: give groups=… or y, one label per "
-            'document, or a Corpus with groups. For one collection give groups=["all"] * n_docs, or use LDA.'
+            "CompoundLDA requires y to be passed, but the target y is None, and so are groups: give groups=… or y, one "
+            "label per document, or a Corpus with groups. For a single collection give "
+            'groups=["all"] * n_docs, or use LDA.'
         )
     return given
 
