@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from small_models import BASES, base, use
+from tests.small_models import BASES, base, use
 from topicloom.arrays import read_arrays, write_arrays
 from topicloom.errors import InputError, StorageError
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from tests.fuzz import npz
 from tests.fuzz.mutate import damaged
-from tests.fuzz.naive import Expected, attempted, lines_of
+from tests.fuzz.naive import Expected, attempted, groups_of, lines_of
 
 from topicloom.corpus.formats import read
 
@@ -24,7 +24,7 @@ def write(rng: random.Random, folder: Path) -> None:
     cells = {
         "vocab.txt": [f"wörd{v}" for v in range(n_words)],
         "labels.txt": [rng.choice(("", "a", "a b")) for _ in range(n_docs)],
-        "collection.txt": [rng.choice(("x", "y")) for _ in range(n_docs)],
+        "collection.txt": [rng.choice(rng.choice((("x", "y"), ("1", "2.5"), ("2020-01-02",)))) for _ in range(n_docs)],
         "response.txt": [rng.choice(("0.5", "-1", "1e3")) for _ in range(n_docs)],
         "ids.txt": [f"d {d}" for d in range(n_docs)],
     }
@@ -43,7 +43,7 @@ def parse(folder: Path) -> Expected:
     found = {path.stem: lines_of(path) for path in folder.glob("*.txt")}
     expected.vocabulary = found.get("vocab", expected.vocabulary)
     expected.ids = found.get("ids")
-    expected.groups = found.get("collection")
+    expected.groups = groups_of(found["collection"]) if "collection" in found else None
     expected.labels = [tuple(dict.fromkeys(line.split())) for line in found["labels"]] if "labels" in found else None
     expected.responses = [float(line) for line in found["response"]] if "response" in found else None
     return expected

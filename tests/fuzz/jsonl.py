@@ -12,7 +12,7 @@ from tests.fuzz.texts import record
 from topicloom.corpus.formats import read
 
 _CELLS: tuple[Any, ...] = (
-    None, True, 0, -1, 1.5, 10**30, 1e400, "", "x", "\ud800", [], ["a", 1], ["a", ["b"]], {"a": 1}, "2020-01-01",
+    None, True, 0, -1, 1.5, 10**30, 10**400, 1e400, "", "x", "\ud800", [], ["a", 1], ["a", ["b"]], {"a": 1}, "2020-01-01",
     "2020-01-01T10:00:00+02:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "nan",
 )  # fmt: skip
 

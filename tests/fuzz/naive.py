@@ -1,7 +1,9 @@
 """What a file means, found the slow way, and the comparison with what was read."""
 
 import gzip
+import json
 import math
+import sys
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +18,7 @@ import numpy as np
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError, StorageError
 
+LARGEST_FLOAT = sys.float_info.max
 OURS = (InputError, StorageError, MissingExtraError)
 
 
@@ -38,11 +41,19 @@ def attempted(read: Callable[[], Corpus], parse: Callable[[], Expected]) -> str:
     try:
         corpus = read()
     except OURS as error:
-        if isinstance(error.__context__, MemoryError):
-            raise MemoryError from error
-        return "clean"
+        return refused(error)
     compare(corpus, parse())
     return "read"
+
+
+def refused(error: BaseException) -> str:
+    """ "clean", unless it was the lack of memory that refused an input, and not what is wrong with it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError) or "of memory left" in str(cause):
+            raise MemoryError(str(error)) from error
+        cause = cause.__cause__ or cause.__context__
+    return "clean"
 
 
 def compare(corpus: Corpus, expected: Expected) -> None:
@@ -73,8 +84,8 @@ def _equal(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
-    if isinstance(a, float) or isinstance(b, float):
-        return math.isclose(a, b, rel_tol=1e-12)
+    if {type(a), type(b)} <= {int, float} and float in (type(a), type(b)):
+        return a == b or math.isclose(a, b, rel_tol=1e-12)
     return type(a) is type(b) and a == b
 
 
@@ -139,21 +150,59 @@ def of_records(records: Sequence[dict[str, Any]]) -> Expected:
         (record["text"] for record in records),
         ids=[str(record["id"]) for record in records],
         labels=[labels_of(record["label"]) for record in records],
-        groups=[record["group"] for record in records],
+        groups=groups_of([record["group"] for record in records]),
         responses=[float(record["response"]) for record in records],
         times=times,
     )
 
 
 def labels_of(cell: Any) -> tuple[str, ...]:
-    import json
-
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         cell = json.loads(cell)
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ()
     found = cell.split() if isinstance(cell, str) else cell if isinstance(cell, list) else [cell]
     return tuple(dict.fromkeys(map(str, found)))
+
+
+def groups_of(cells: Sequence[Any]) -> list[Any]:
+    """All cells as numbers or all as dates, if each is one or is written as one; otherwise as they are."""
+    numbers = [_number_of(cell) for cell in cells]
+    if None not in numbers:
+        return [float(n) for n in numbers] if any(isinstance(n, float) for n in numbers) else numbers
+    dates = [_date_of(cell) for cell in cells]
+    if None in dates:
+        return list(cells)
+    midnight = all((d.hour, d.minute, d.second, d.microsecond) == (0, 0, 0, 0) for d in dates)
+    return [d.date() for d in dates] if midnight else dates
+
+
+def _number_of(cell: Any) -> int | float | None:
+    number = cell
+    if isinstance(cell, str):
+        text = cell.strip()
+        mantissa, _, power = text.lower().partition("e")
+        whole, _, part = mantissa.lstrip("+-").partition(".")
+        digits = whole + part + power.lstrip("+-")
+        coded = len(whole) > 1 and whole[0] == "0"  # as postal codes are
+        if coded or len(text) > 300 or not (digits.isascii() and digits.isdigit()):
+            return None
+        try:
+            number = int(text) if text.lstrip("+-").isdigit() else float(text)
+        except ValueError:
+            return None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return number if -LARGEST_FLOAT <= number <= LARGEST_FLOAT else None
+
+
+def _date_of(cell: Any) -> Any:
+    if not isinstance(cell, str | date) or (isinstance(cell, str) and "-" not in cell):
+        return None
+    try:
+        return time_of(datetime.fromisoformat(cell.strip()) if isinstance(cell, str) else cell)
+    except (ValueError, OverflowError):
+        return None
 
 
 def time_of(cell: Any) -> Any:

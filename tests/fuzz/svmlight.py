@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from tests.fuzz.mutate import damaged, packed
-from tests.fuzz.naive import Expected, attempted, lines_of
+from tests.fuzz.naive import Expected, attempted, groups_of, lines_of
 
 from topicloom.corpus.formats import read
 
@@ -48,7 +48,7 @@ def parse(path: Path) -> Expected:
     expected = Expected(
         counts=[{index - base: value for index, value in row.items()} for row in rows],
         vocabulary=[f"word{v}" for v in range(max(seen, default=base) - base + 1)],
-        groups=None if None in queries else queries,
+        groups=None if None in queries else groups_of(queries),
     )
     if all(goal in ("", "0") for goal in goals):
         return expected

@@ -2,9 +2,11 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
-from math import isfinite, isnan
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -57,6 +59,7 @@ def to_group(value: object) -> Hashable:
 # A leading zero makes a number a code, such as a postal code.
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MOST_DIGITS = 300
+_LARGEST_FLOAT = sys.float_info.max
 
 
 def group_value(label: Hashable) -> Hashable:
@@ -65,7 +68,8 @@ def group_value(label: Hashable) -> Hashable:
     if isinstance(plain, str):
         return _parsed_group(plain)
     if isinstance(plain, date | np.datetime64) and not _missing(plain):  # a datetime is a date
-        return to_time(plain)
+        with suppress(ValueError):
+            return to_time(plain)
     return plain
 
 
@@ -82,9 +86,10 @@ def _parsed_group(label: str) -> Hashable:
 
 def group_kind(value: Hashable) -> str:
     """ "number", "date" or "other", of a value that ``group_value`` gives."""
-    if isinstance(value, datetime):
+    if isinstance(value, datetime) and value.tzinfo is None:
         return "date"
-    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else "other"
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST_FLOAT
+    return "number" if number else "other"
 
 
 def joined_groups(labels: Sequence[Hashable]) -> list[Hashable]:
@@ -155,12 +160,15 @@ def to_time(value: object) -> int | float | datetime:
     if isinstance(value, str):
         return _parsed_time(value.strip())
     if isinstance(value, datetime) and not _missing(value):
-        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        try:
+            return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        except OverflowError:  # within a day of year 1 or 9999
+            raise ValueError(_TIME) from None
     if isinstance(value, date) and not _missing(value):
         return datetime(value.year, value.month, value.day)
     if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 2**63:
         return int(value)
-    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+    if isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= _LARGEST_FLOAT:
         return float(value)
     raise ValueError(_TIME)
 
@@ -225,7 +233,7 @@ def _converted_times(given: AnyArray) -> AnyArray:
 
 def _missing(value: object) -> bool:
     """None, NaN, or a frame library's own mark of nothing."""
-    if value is None or (isinstance(value, Real) and isnan(value)):
+    if value is None or (isinstance(value, Real) and value != value):
         return True
     if isinstance(value, np.datetime64) and np.isnat(value):
         return True
