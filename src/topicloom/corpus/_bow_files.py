@@ -62,7 +62,11 @@ def read_uci(path: Path, vocabulary: Vocabulary, *, max_size: int | None = None)
 
 def _most_lines(path: Path) -> int:
     """An upper bound of the entries in a file of this size, however well it is packed."""
-    return path.stat().st_size * 1032 // 6 if path.is_file() else sys.maxsize  # deflate's best, and '1 1 1\\n'
+    if not path.is_file():
+        return sys.maxsize
+    with open(path, "rb") as file:
+        most = 1032 if file.read(2) == b"\x1f\x8b" else 1  # deflate's best
+    return path.stat().st_size * most // 6  # '1 1 1\\n'
 
 
 def _uci_header(path: Path, file: IO[bytes], vocabulary: Vocabulary) -> tuple[int, int, int]:

@@ -168,8 +168,10 @@ def to_time(value: object) -> int | float | datetime:
         return datetime(value.year, value.month, value.day)
     if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 2**63:
         return int(value)
-    if isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= _LARGEST_FLOAT:
-        return float(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # of a whole number
+            if isfinite(number := float(value)):
+                return number
     raise ValueError(_TIME)
 
 

@@ -183,9 +183,7 @@ def read_npz(path: Path, vocabulary: Vocabulary, *, transpose: bool = False, max
     """A matrix of ``scipy.sparse.save_npz``; nothing pickled is ever loaded."""
     limits = Limits(path, max_size)
     try:
-        format, parts, shape = _npz_parts(path)
-        limits.entries = parts["data"].size
-        limits.check_sizes(*(shape[::-1] if transpose else shape), named=vocabulary is not None)
+        format, parts, shape = _npz_parts(path, limits, transpose=transpose, named=vocabulary is not None)
         matrix = csr_from_parts(format, parts, shape, transpose=transpose)
     except InputError as error:
         message = str(error)
@@ -195,33 +193,51 @@ def read_npz(path: Path, vocabulary: Vocabulary, *, transpose: bool = False, max
     return _corpus(path, matrix, vocabulary, limits)
 
 
-def _npz_parts(path: Path) -> tuple[str, dict[str, AnyArray], tuple[int, int]]:
+def _npz_parts(
+    path: Path, limits: Limits, *, transpose: bool, named: bool
+) -> tuple[str, dict[str, AnyArray], tuple[int, int]]:
+    """Format, arrays and shape; the values come first, as they say how large all else may be."""
     try:
         with zipfile.ZipFile(path) as archive:
-            name = _npy(archive, "format")
-            if name.shape != () or name.dtype.kind not in "SU":
-                raise InputError(f"its format is {name.tolist()!r:.60}")
-            text = name.item()
-            format = text if isinstance(text, str) else text.decode("ascii", "replace")
-            if format not in _PARTS:
-                raise InputError(f"its format is {format!r}, none of {', '.join(_PARTS)}")
-            parts = {part: _npy(archive, part) for part in _PARTS[format]}
-            shape = _npy(archive, "shape")
-    except InputError:
+            format, shape = _npz_format(archive), _npz_shape(archive)
+            data = _npy(archive, "data")
+            limits.entries = data.size
+            limits.check_sizes(*(shape[::-1] if transpose else shape), named=named)
+            most = max(*shape, data.size) + 1
+            parts = {part: _npy(archive, part, most) for part in _PARTS[format] if part != "data"}
+            return format, {"data": data, **parts}, shape
+    except (InputError, MemoryError):
         raise
     except Exception as error:  # zipfile and zlib have many ways to say that a file is damaged
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
         raise InputError(reason) from None
+
+
+def _npz_format(archive: zipfile.ZipFile) -> str:
+    name = _npy(archive, "format", most=1)
+    if name.shape != () or name.dtype.kind not in "SU":
+        raise InputError(f"its format is {name.tolist()!r:.60}")
+    text = name.item()
+    format = text if isinstance(text, str) else text.decode("ascii", "replace")
+    if format not in _PARTS:
+        raise InputError(f"its format is {format!r}, none of {', '.join(_PARTS)}")
+    return format
+
+
+def _npz_shape(archive: zipfile.ZipFile) -> tuple[int, int]:
+    shape = _npy(archive, "shape", most=2)
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0 or shape.max() > _LARGEST:
         raise InputError(f"its shape is {shape.tolist()!r:.60}, not two sizes below 2**31")
-    return format, parts, (int(shape[0]), int(shape[1]))
+    return int(shape[0]), int(shape[1])
 
 
-def _npy(archive: zipfile.ZipFile, part: str) -> AnyArray:
-    """One array of the archive, once its bytes are as many as its header says."""
+def _npy(archive: zipfile.ZipFile, part: str, most: int | None = None) -> AnyArray:
+    """One array of the archive, of ``most`` entries, once its bytes are as many as its header says."""
     info = archive.getinfo(f"{part}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise InputError(f"{part}.npy is compressed in a way that save_npz does not use")
+    if info.compress_size > archive.start_dir or (most and info.file_size > _LONGEST_HEADER + 64 * most):
+        raise InputError(f"{part}.npy is to have {info.file_size:,} bytes, more than there can be")
     with archive.open(info) as file:
         content = file.read()
     width = 2 if content[6:8] == b"\x01\x00" else 4
