@@ -9,7 +9,8 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,8 +29,9 @@ _DTYPES = {
 _NAMES = {name: kind for kind, name in _DTYPES.items()}
 
 
-def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let ``write`` fill a file so that at any moment the old or the new one is there, whole.
+@contextmanager
+def replacing_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to fill that takes the path's place when it is complete: at any moment the old or the new one is there.
 
     The file has the permissions that the umask gives. If it cannot be written, the old one stays as it was.
     """
@@ -37,7 +39,7 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
         try:
             with temporary.open("xb") as file:
-                write(file)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
@@ -97,16 +99,13 @@ def _write(place: Callable[[str], Path], arrays: Mapping[str, AnyArray], info: M
         start = end
     head = json.dumps(header).encode()
     head += b" " * (-len(head) % 8)
-
-    def write(file: BinaryIO) -> None:
+    path = place(digest)
+    with replacing_file(path) as file:
         file.write(len(head).to_bytes(8, "little") + head)
         for name in order:
             array = plain[name]
             if array.size:
                 file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).data.cast("B"))
-
-    path = place(digest)
-    write_atomic(path, write)
     return path, digest
 
 

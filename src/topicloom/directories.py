@@ -288,7 +288,7 @@ def _plain_names(old: Mapping[str, Any] | None, files: Mapping[str, Mapping[str,
 def _writing(folder: Path) -> Iterator[None]:
     """Be the only writer; on the way out, whatever happened, delete what the manifest does not name."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder)
         with _locked(folder):
             try:
                 yield
@@ -296,6 +296,13 @@ def _writing(folder: Path) -> Iterator[None]:
                 _clean(folder)
     except OSError as error:
         raise cannot_write(folder, error) from error
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except ValueError as error:
+        raise InputError(f"{str(folder)!r} cannot be the name of a directory: {error}. Give another.") from None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import topicloom
-from topicloom.arrays import FORMAT, write_atomic
+from topicloom.arrays import FORMAT, replacing_file
 from topicloom.errors import StorageError
 
 VERSION = 2
@@ -136,4 +136,5 @@ def write_manifest(
     if replaced:
         manifest["replaced"] = sorted(replaced)
     text = json.dumps(signed(manifest), indent=2) + "\n"
-    write_atomic(folder / MANIFEST, lambda file: file.write(text.encode()))
+    with replacing_file(folder / MANIFEST) as file:
+        file.write(text.encode())

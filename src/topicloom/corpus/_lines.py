@@ -3,7 +3,6 @@
 import codecs
 import gzip
 import io
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, Int64Array
-from topicloom.arrays import temporary_name
+from topicloom.arrays import replacing_file
 from topicloom.errors import InputError
 
 BLOCK_BYTES = 1 << 18  # small enough for the parser's arrays to stay in the processor's cache
@@ -60,23 +59,15 @@ def _without_mark(file: Any) -> IO[bytes]:
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write that takes the path's place only when it is complete; gzipped if named ``.gz``."""
-    part = temporary_name(path)
-    try:
-        raw = open(part, "wb")  # noqa: SIM115
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from None
-    try:
-        with raw:
-            if path.suffix == ".gz":
-                # No name and no time inside, so that the same corpus gives the same bytes.
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as zipped:
-                    yield cast(IO[bytes], zipped)
-            else:
-                yield raw
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}. Make it first.")
+    with replacing_file(path) as raw:
+        if path.suffix == ".gz":
+            # No name and no time inside, so that the same corpus gives the same bytes.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as zipped:
+                yield cast(IO[bytes], zipped)
+        else:
+            yield raw
 
 
 def text_lines(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[str]:
