@@ -214,14 +214,14 @@ BAD_DATA = {
     "fractional": ([[1, 0.5], [2, 1]], r"document 0: count 0.5 for 'word1' is not an integer"),
     "negative": ([[1, -2], [2, 1]], r"Negative values in data"),
     "NaN": ([[1, np.nan], [2, 1]], r"NaN"),
-    "infinite": ([[1, np.inf], [2, 1]], r"infinity"),
+    "infinite": ([[1, np.inf], [2, 1]], r"document 0, column 1: the count is inf; counts must be finite"),
     "all empty": ([[0, 0], [0, 0]], r"all 2 documents are empty"),
     "no documents": (np.zeros((0, 3)), r"0 sample"),
     "no words": (np.zeros((3, 0)), r"0 feature"),
-    "one dimension": ([1, 2, 3], r"Expected 2D array"),
-    "a bare text": ("the cat", r"."),
+    "one dimension": ([1, 2, 3], r"X has shape \(3,\); expected a documents × words matrix of counts with 2 dimensions"),
+    "a bare text": ("the cat", r"X is of the type str; expected .* a list of texts"),
     "fractional and sparse": (sp.csr_array([[1, 0.25]]), r"document 0: count 0.25"),
-    "bytes": ([b"a", b"b"], r"."),
+    "bytes": ([b"a", b"b"], r"entry 0 of the list is b'a'; every text must be a string"),
 }
 BAD_PARAMETERS = {
     "n_components": (0, r"n_components=0 must be a whole number of at least 1"),

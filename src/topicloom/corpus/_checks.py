@@ -95,7 +95,7 @@ def shown(value: object) -> str:
 
 def plain(value: Any) -> Any:
     """A numpy string, number or bool as Python's own, which files can hold."""
-    return value.item() if isinstance(value, np.str_ | np.number | np.bool_) else value
+    return value.item() if isinstance(value, np.str_ | np.bytes_ | np.number | np.bool_) else value
 
 
 def label_set(d: int, labels: Any) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray
+from topicloom.corpus._checks import shown
 from topicloom.corpus._limits import FREE, PER_ENTRY
+from topicloom.corpus._refused import KINDS, why_no_counts
 from topicloom.errors import InputError
 
 _LARGEST = np.iinfo(np.int32).max
-_KINDS = "an array, a scipy sparse matrix, a data frame or a list of rows"
 _NUMBERS = "counts must be numbers"
 Shape = tuple[int, int]
 
@@ -29,14 +30,19 @@ def check_matrix_like(X: Any) -> None:
     if isinstance(X, list | tuple):
         for i, row in enumerate(X):
             if not (isinstance(row, list | tuple | str | bytes | np.generic | int | float) or _has_array(row)):
-                raise InputError(f"row {i} of the list is a {type(row).__name__}; expected numbers.")
+                texts = isinstance(X[0], str)
+                expected = "every text must be a string" if texts else "expected a row of numbers"
+                raise InputError(f"entry {i} of the list is {shown(row)}; {expected}.")
         return
     if hasattr(X, "X") and hasattr(X, "var_names"):
         raise InputError(
             f"{type(X).__name__} is not a matrix; give its counts and names: "
             "topicloom.from_matrix(adata.X, list(adata.var_names), ids=list(adata.obs_names))."
         )
-    raise InputError(f"a {type(X).__name__} is not a documents × words matrix; expected {_KINDS}, or a Corpus.")
+    raise InputError(
+        f"X is of the type {type(X).__name__}; expected a documents × words matrix ({KINDS}), a list of texts, "
+        "or a Corpus."
+    )
 
 
 def _has_array(X: Any) -> bool:
@@ -51,18 +57,12 @@ def as_csr(X: Any) -> Any:
     try:
         dense = np.asarray(X)
     except Exception as error:  # of whatever made the object
-        raise InputError(f"X cannot be made an array: {error}. Expected {_KINDS}.") from None
-    if dense.ndim != 2:
-        raise InputError(
-            f"expected a documents × words matrix with 2 dimensions, got {dense.ndim}. "
-            "For texts use topicloom.from_texts."
-        )
-    _check_numbers(dense)
-    if dense.dtype.kind == "f" and not np.all(np.isfinite(dense)):
-        where = np.argwhere(~np.isfinite(dense))[0]
-        raise InputError(
-            f"document {where[0]}: the count in column {where[1]} is {dense[tuple(where)]}; counts must be finite."
-        )
+        raise (why_no_counts(X) or InputError(f"X cannot be made an array: {error}.")) from None
+    plain = dense.ndim == 2 and dense.dtype.kind in "buif"
+    if not plain or (dense.dtype.kind == "f" and not np.all(np.isfinite(dense))):
+        if (wrong := why_no_counts(X)) is not None:
+            raise wrong
+        _check_numbers(dense)
     return sp.csr_array(_native(dense))
 
 

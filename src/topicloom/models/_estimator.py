@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from topicloom._types import AnyArray
 from topicloom.corpus._matrices import as_csr, check_matrix_like
+from topicloom.corpus._refused import why_no_counts
 from topicloom.errors import InputError, InputTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -197,18 +198,19 @@ def checked_matrix(model: Any, X: Any, *, reset: bool) -> Any:
 
     try:
         return validate_data(model, matrix, accept_sparse="csr", dtype="numeric", ensure_non_negative=True, reset=reset)
-    except (ValueError, TypeError) as error:
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
-        raise kind(f"X is not a documents × words matrix of counts: {error}{_advice(X)}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # of scikit-learn, or of whatever made X
+        raise _refusal(X, error, reset) from error
 
 
-def _advice(X: Any) -> str:
-    """What to do about texts, which are given as a list or through the corpus."""
-    if getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and X and isinstance(X[0], str)):
-        return " Texts are given as a list of strings: list(X), or topicloom.from_texts(X)."
-    if hasattr(X, "columns"):
-        return " A frame with texts or metadata is read by topicloom.from_frame(X, text=...)."
-    return ""
+def _refusal(X: Any, error: Exception, reset: bool) -> InputError:
+    """The error in our own words, as far as they are known."""
+    if (known := why_no_counts(X)) is not None:
+        return known
+    kind = InputTypeError if isinstance(error, TypeError) else InputError
+    remedy = "" if reset else "Give the words of the fit, in its order, or a Corpus, whose words are matched by name."
+    return kind(f"X cannot be used as a documents × words matrix of counts. {error} {remedy}".rstrip())
 
 
 def _is_plain(matrix: Any) -> bool:
