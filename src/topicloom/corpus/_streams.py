@@ -3,7 +3,7 @@
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
-from topicloom.arrays import array_in_file
+from topicloom.arrays import array_in_file, cannot_write
 from topicloom.corpus._checks import read_only
 
 BLOCK_TOKENS = 1 << 20
@@ -68,10 +68,14 @@ class GrowingArray:
         """Bring what is in memory to the file, if it is to be in one and is worth it."""
         if self._place is None or len(self._items) <= more_than:
             return
-        if self._file is None:
-            file = tempfile.TemporaryFile(dir=self._place.folder)  # noqa: SIM115 (closed when growing_in ends)
-            self._file = self._place.files.enter_context(file)
-        self._items.tofile(self._file)
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._place.folder)  # noqa: SIM115 (closed when growing_in ends)
+                self._place.files.callback(_close, self._file)
+            self._items.tofile(self._file)
+            self._file.flush()
+        except OSError as error:
+            raise cannot_write(self._place.folder, error) from error
         self._in_file += len(self._items)
         del self._items[:]
 
@@ -81,9 +85,14 @@ class GrowingArray:
             found: AnyArray = np.frombuffer(self._items, self._dtype)
         else:
             self._move(more_than=0)
-            self._file.flush()
             found = np.memmap(self._file, self._dtype, "r+", shape=(self._in_file,)).view(np.ndarray)
         return found if writable else read_only(found)
+
+
+def _close(file: IO[bytes]) -> None:
+    """Close a file that is no longer needed; on a full disk it may have bytes that it cannot write."""
+    with suppress(OSError):
+        file.close()
 
 
 def pointers(lengths: AnyArray) -> Int64Array:

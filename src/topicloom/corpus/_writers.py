@@ -140,6 +140,7 @@ def check_writable(corpus: Corpus, format: str, *, weights: bool, texts: bool) -
                 f"the word {word!r} is empty or holds a blank or a line break, which format {format!r} cannot "
                 "tell from what separates words." + " Write 'npz' or 'mtx' instead." * texts
             )
+    _check_no_mark(corpus, format)
     if format == "mallet":
         names = {"an id": corpus.ids or (), "a label": label_names(corpus)}
         for what, values in names.items():
@@ -150,3 +151,16 @@ def check_writable(corpus: Corpus, format: str, *, weights: bool, texts: bool) -
         for label in label_names(corpus):
             if not label.strip() or "\n" in label or "\r" in label:
                 raise InputError(f"the label {label!r} is empty or holds a line break and cannot be written.")
+
+
+def _check_no_mark(corpus: Corpus, format: str) -> None:
+    """Refuse what a reader would take for the byte order mark of a file."""
+    if format == "jsonl":
+        return
+    metadata = [*(corpus.ids or ()), *label_names(corpus)] if format in ("mallet", "svmlight") else []
+    for value in [*corpus.vocabulary, *metadata]:
+        if value.startswith("\ufeff"):
+            raise InputError(
+                f"{value!r} begins with a byte order mark (U+FEFF), which readers drop or refuse; remove it, for "
+                "instance word.lstrip('\\ufeff')."
+            )

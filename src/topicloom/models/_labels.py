@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray
 from topicloom.arrays import from_bytes, to_bytes
+from topicloom.corpus._checks import check_encodable
 from topicloom.corpus.corpus import Corpus
 from topicloom.directories import Part, Stored
 from topicloom.errors import InputError, counted, there_are
@@ -30,9 +31,9 @@ def read_labels(Y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
             raise InputError(
                 f"Y has {counted(len(truth), 'rows')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
             )
-        return names, sets_of(truth)
+        return check_names(names), sets_of(truth)
     lists = _name_lists(Y, corpus.n_docs)
-    names = sorted_names({name for own in lists for name in own})
+    names = check_names(sorted_names({name for own in lists for name in own}))
     number = {name: k for k, name in enumerate(names.tolist())}
     return names, _from_numbers([{number[name] for name in own} for own in lists], len(names))
 
@@ -94,6 +95,12 @@ def sorted_names(names: Iterable[Hashable]) -> AnyArray:
     if len({isinstance(name, str) for name in found}) > 1:
         raise InputError("some labels are strings and some are not; give all of one kind.")
     return np.array(sorted(found))  # type: ignore[type-var]
+
+
+def check_names(names: AnyArray) -> AnyArray:
+    """The names of labels or classes, if a file can hold them."""
+    check_encodable("labels", [name for name in names.tolist() if isinstance(name, str)])
+    return names
 
 
 def _from_numbers(numbers: Sequence[Iterable[int]], n_labels: int) -> LabelSets:

@@ -46,6 +46,7 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
             )
         _check_classes(names)
         classes, number = np.unique(names, return_inverse=True)
+        _labels.check_names(classes)
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}; at least two classes are needed to tell apart.")
         if len(classes) == 2:
