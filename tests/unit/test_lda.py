@@ -218,7 +218,7 @@ BAD_DATA = {
     "all empty": ([[0, 0], [0, 0]], r"all 2 documents are empty"),
     "no documents": (np.zeros((0, 3)), r"0 sample"),
     "no words": (np.zeros((3, 0)), r"0 feature"),
-    "one dimension": ([1, 2, 3], r"X has shape \(3,\); expected a documents × words matrix of counts with 2 dimensions"),
+    "one dimension": ([1, 2, 3], r"X has shape \(3,\); expected a documents × words matrix"),
     "a bare text": ("the cat", r"X is of the type str; expected .* a list of texts"),
     "fractional and sparse": (sp.csr_array([[1, 0.25]]), r"document 0: count 0.25"),
     "bytes": ([b"a", b"b"], r"entry 0 of the list is b'a'; every text must be a string"),
