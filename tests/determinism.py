@@ -15,6 +15,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,11 +31,16 @@ class Environment(NamedTuple):
     n_jobs: int = 1
     blas: int = 1
     hash_seed: str = "0"
-    arenas: str = ""
+    malloc: tuple[tuple[str, str], ...] = ()
 
     def variables(self) -> dict[str, str]:
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.blas))
-        return threads | {"PYTHONHASHSEED": self.hash_seed} | ({"MALLOC_ARENA_MAX": self.arenas} if self.arenas else {})
+        return threads | {"PYTHONHASHSEED": self.hash_seed} | dict(self.malloc)
+
+
+ONE_ARENA = (("MALLOC_ARENA_MAX", "1"),)
+FILLED = (("MALLOC_PERTURB_", "165"), ("MALLOC_ARENA_MAX", "4"))  # a number that is read before it is set shows
+MAPPED = (("MALLOC_MMAP_THRESHOLD_", "4096"), ("MALLOC_TOP_PAD_", "4112"))  # arrays lie elsewhere
 
 
 ENVIRONMENTS = [
@@ -46,7 +52,9 @@ ENVIRONMENTS = [
     Environment("4 jobs, 2 BLAS threads", n_jobs=4, blas=2),
     Environment("hash seed 1", hash_seed="1"),
     Environment("random hash seed, 2 BLAS threads", blas=2, hash_seed="random"),
-    Environment("1 malloc arena, 3 jobs", n_jobs=3, arenas="1"),
+    Environment("1 malloc arena, 3 jobs", n_jobs=3, malloc=ONE_ARENA),
+    Environment("memory filled, 2 jobs", n_jobs=2, malloc=FILLED),
+    Environment("memory mapped, 2 jobs, 2 BLAS threads", n_jobs=2, blas=2, malloc=MAPPED),
 ]
 
 
@@ -117,11 +125,21 @@ def numbers(size: str) -> Any:
 
 def published(model: Any) -> Iterator[tuple[str, Any]]:
     """What every topic model has."""
+    from topicloom.errors import InputError
+
     yield "topics", model.components_
     yield "priors", (model.alpha_, model.beta_)
     yield "documents", model.doc_topic_
     yield "log joint", (model.log_joint_, [vars(trace) for trace in model.traces_])
+    with suppress(InputError):  # of variational inference, which draws no topics
+        yield "estimates", [model.estimate(estimator) for estimator in ("standard", "cgs_p")]
     yield "fingerprint", model.fingerprint_
+
+
+def said(model: Any, documents: Any) -> Iterator[tuple[str, Any]]:
+    """What every topic model says of new documents."""
+    yield "transform", model.transform(documents)
+    yield "perplexity", model.perplexity(documents)
 
 
 def lda(size: str, **options: Any) -> Case:
@@ -131,8 +149,7 @@ def lda(size: str, **options: Any) -> Case:
         model = LDA(6, max_iter=6 if size == "large" else 25, random_state=3, n_jobs=n_jobs, **options)
         model.fit(corpus(size))
         yield from published(model)
-        yield "transform", model.transform(fresh(size))
-        yield "score", model.score(fresh(size))
+        yield from said(model, fresh(size))
 
     return run
 
@@ -161,8 +178,12 @@ def compound(size: str, **options: Any) -> Case:
         model.fit(corpus(size))
         yield from published(model)
         yield "mixtures", (model.pi_, model.pi_draws_, model.gamma_, model.collection_prior_)
-        yield "transform", model.transform(corpus(size).select(range(60)))
-        yield "score", model.score(corpus(size).select(range(60)))
+        yield "tables", [table.to_dict("list") for table in (
+            model.prevalence(frame="pandas"), model.prevalence(str.upper, frame="pandas"),
+            model.prevalence([d % 3 for d in range(corpus(size).n_docs)], frame="pandas"),
+            model.differences("group0", "group1", frame="pandas"), model.trends(frame="pandas"),
+        )]  # fmt: skip
+        yield from said(model, corpus(size).select(range(60)))
 
     return run
 
@@ -179,6 +200,7 @@ def labels(size: str, kind: str, **options: Any) -> Case:
         yield "threshold", model.threshold_
         yield "calibration", tuple(model._calibration)
         yield "Meta-Labeler", tuple(model._meta)
+        yield from said(model, fresh(size))
         yield "decision_function", model.decision_function(fresh(size))
         yield "predict_proba", model.predict_proba(fresh(size))
         for rule in ("meta", "threshold"):
@@ -197,12 +219,13 @@ def classes(size: str, kind: str, **options: Any) -> Case:
         if kind == "two":
             y = [name == "label0" for name in y]
         elif kind == "sets":
-            y = [list(own) for own in labeled(size).labels]
+            y = [set(own) for own in labeled(size).labels]  # in an order that the hash seed decides
         quick = {"max_iter": 5, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
         model = MedLDAClassifier(8, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_lag=1, predict_samples=2,
                                  **quick, **options).fit(corpus(size), y)  # fmt: skip
         yield from published(model)
-        yield "weights", model.coef_
+        yield "weights", (model.coef_, model.class_topic_rows())
+        yield from said(model, fresh(size))
         yield "decision_function", model.decision_function(fresh(size))
         yield "predict", model.predict(fresh(size))
         yield "score", model.score(fresh(size), y[: fresh(size).n_docs])
@@ -220,7 +243,8 @@ def regression(size: str, **options: Any) -> Case:
         model = MedLDARegressor(6, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_lag=1, predict_samples=2,
                                 **quick, **options).fit(corpus(size), numbers(size))  # fmt: skip
         yield from published(model)
-        yield "weights", (model.coef_, model.intercept_)
+        yield "weights", (model.coef_, model.intercept_, model.class_topic_rows())
+        yield from said(model, fresh(size))
         yield "predict", model.predict(fresh(size))
         yield "score", model.score(fresh(size), numbers(size)[: fresh(size).n_docs])
 
@@ -242,7 +266,54 @@ def hmm(size: str, **options: Any) -> Case:
         yield "fingerprint", model.fingerprint_
         yield "predict", np.concatenate(model.predict(sequences))
         yield "predict_proba", np.concatenate(model.predict_proba(sequences))
-        yield "score", model.score(sequences)
+        yield "decode", [model.decode(sequences, method) for method in ("viterbi", "posterior")]
+        yield "score", (model.score(sequences), model.score_samples(sequences))
+        yield "sample", model.sample([40, 7], random_state=1)
+
+    return run
+
+
+def measures(size: str) -> Case:
+    """Functions over arrays."""
+
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        import numpy as np
+
+        from topicloom import evaluation as ev
+
+        whole, rng = corpus(size), np.random.default_rng(4)
+        phi, theta = rng.dirichlet(np.full(whole.n_words, 0.1), 6), rng.dirichlet(np.full(6, 0.3), whole.n_docs)
+        truth = np.array([[f"label{k}" in own for k in range(6)] for own in labeled(size).labels])
+        times = np.arange(whole.n_docs) % 20
+        shares = ev.topic_weights(theta, times)
+        yield "coherence", [ev.coherence(phi, whole, measure) for measure in ("c_npmi", "u_mass", "c_v")]
+        yield "topics", (ev.topic_diversity(phi), ev.topic_distances(phi), ev.effective_words(phi), ev.exclusivity(phi))
+        yield "sizes", (ev.topic_sizes(theta, whole.doc_lengths), ev.topic_discrepancy(phi, phi[::-1]))
+        yield "clusters", (ev.topic_linkage(phi), ev.silhouette_widths(phi, [0, 0, 0, 1, 1, 1]))
+        yield "likelihood", ev.log_likelihood(phi, theta, whole)
+        yield "left to right", ev.left_to_right(phi, np.full(6, 0.3), fresh(size), n_particles=3, n_jobs=n_jobs)
+        yield "labels", [ev.label_set_scores(truth, theta > 0.3), ev.label_ranking_scores(truth, theta),
+                         ev.label_calibration(truth, theta)]  # fmt: skip
+        yield "trends", (*shares, ev.time_entropy(shares.weights), ev.bucket_lengths(*shares))
+
+    return run
+
+
+def texts() -> Case:
+    """Words and labels as Python has them: in sets, whose order the hash seed decides."""
+
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        from topicloom import LDA, LabeledLDA, from_texts
+
+        lines = [" ".join(f"word{(7 * d + i * i) % 50}" for i in range(20)) for d in range(80)]
+        tags = [{f"label{d % 3}", f"label{d % 5}"} for d in range(80)]
+        made = from_texts(lines, stop_words={"word1", "word2"}, labels=tags)
+        yield "corpus", (made.vocabulary, made.words, made.labels, made.fingerprint, made.text_options)
+        model = LDA(4, seed_words={1: {"word3", "word4", "word5"}}, max_iter=10, random_state=1, n_jobs=n_jobs)
+        yield "fit", model.fit(made).fingerprint_
+        yield "parameters", model._plain_params()["seed_words"]
+        supervised = LabeledLDA(max_iter=10, burn_in=5, random_state=1, n_jobs=n_jobs).fit(lines, tags)
+        yield "labels", (list(supervised.classes_), supervised.fingerprint_, supervised.predict_labels(lines[:9]))
 
     return run
 
@@ -275,6 +346,8 @@ def cases() -> dict[str, Case]:
         for sampler in ("collapsed", "partial", "blocked"):
             found[f"HMM {sampler}, {size}"] = hmm(size, sampler=sampler, n_paths=2)
         found[f"HMM em, {size}"] = hmm(size, inference="em")
+        found[f"measures, {size}"] = measures(size)
+    found["texts"] = texts()
     found["LDA cvb_exact, tiny"] = lda("tiny", inference="cvb_exact", tol=0.0)
     return found
 
@@ -293,11 +366,20 @@ def digests(n_jobs: int, only: tuple[str, ...] = ()) -> dict[str, str]:
     return found
 
 
+def blas_threads() -> int:
+    """On how many threads BLAS computes here."""
+    import numpy  # noqa: F401  (brings BLAS)
+    from threadpoolctl import threadpool_info
+
+    return max((int(own["num_threads"]) for own in threadpool_info() if own["user_api"] == "blas"), default=1)
+
+
 def run_in(environment: Environment, only: tuple[str, ...] = ()) -> dict[str, str]:
     """The same in a process of its own, in that environment."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "digests.json"
         args = [sys.executable, "-m", "tests.determinism", "--worker", str(out), "--jobs", str(environment.n_jobs)]
+        args += ["--blas", str(environment.blas)]
         args += [part for text in only for part in ("--only", text)]
         subprocess.run(args, cwd=ROOT, env=os.environ | environment.variables(), check=True)
         return dict(json.loads(out.read_text()))
@@ -326,10 +408,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", default=[], help="Cases whose name has this text.")
     parser.add_argument("--jobs", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--blas", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     only = tuple(given.only)
     if given.worker is not None:
+        if (threads := blas_threads()) != given.blas:
+            print(f"this machine has {threads} and not {given.blas} threads of BLAS", file=sys.stderr)
         given.worker.write_text(json.dumps(digests(given.jobs, only)))
         return 0
     return 1 if compare(ENVIRONMENTS, only) else 0

@@ -49,6 +49,11 @@ def test_repeated_labels_of_a_document_are_one():
     assert make(labels=[["x", "y", "x"], [], iter(["z"])]).labels == (("x", "y"), (), ("z",))
 
 
+def test_labels_of_a_set_are_sorted_since_a_set_has_no_order():
+    names = [f"label{i}" for i in range(8)]
+    assert make(labels=[set(names), frozenset(), names[::-1]]).labels == (tuple(names), (), tuple(names[::-1]))
+
+
 @pytest.mark.parametrize("name", ["words", "doc_ptr", "weights", "responses", "times", "unknown"])
 def test_arrays_are_read_only(name):
     corpus = make(**FULL, weights=[1.0, 2.0, 3.0, 4.0])

@@ -104,7 +104,8 @@ def label_set(d: int, labels: Any) -> tuple[str, ...]:
         raise InputError(
             f"document {d}: labels must be a sequence of strings, for instance ('sport',), not {shown(labels)}."
         )
-    return tuple(dict.fromkeys(map(str, found)))
+    names = map(str, found)
+    return tuple(sorted(names) if isinstance(labels, Set) else dict.fromkeys(names))  # a set's order is by chance
 
 
 def check_each(name: str, values: tuple[Any, ...], kind: Any, expected: str) -> None:

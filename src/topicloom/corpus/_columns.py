@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from math import isfinite
@@ -43,7 +43,8 @@ def to_labels(value: object) -> tuple[str, ...]:
             raise ValueError("labels, as a string or a flat list")
         if not is_encodable("".join(map(str, labels))):
             raise ValueError(NO_SURROGATE)
-        return tuple(map(str, labels))
+        names = map(str, labels)
+        return tuple(sorted(names) if isinstance(value, Set) else names)  # a set's order is by chance
     return () if _missing(value) else (str(value),)
 
 

@@ -177,7 +177,7 @@ class TopicModel(Transformer):
 
     @property
     def fingerprint_(self) -> str:
-        """A hash of all numbers that the model predicts with: equal for equal models."""
+        """A hash of all numbers that the model publishes or predicts with: equal for equal models."""
         check_is_fitted(self, "seed_")
         digest = blake2b(digest_size=16)
         for array in self._fitted_numbers():
@@ -185,8 +185,8 @@ class TopicModel(Transformer):
         return digest.hexdigest()
 
     def _fitted_numbers(self) -> list[Any]:
-        """All that is learned and predicted with: topics and priors, and what a kind of model has beside them."""
-        return [self._by_word, self.alpha_, self.beta_]
+        """Topics, priors, log joints or bounds, and in subclasses whatever else their models learn."""
+        return [self._by_word, self.alpha_, self.beta_, self.log_joint_]
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
         """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""

@@ -228,7 +228,8 @@ class CollectionModel(LDA):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _fitted_numbers(self) -> list[Any]:
-        return [*super()._fitted_numbers(), self.gamma_, self.pi_, self.collection_prior_, self.pi_draws_]
+        own = [self.gamma_, self.pi_, self.collection_prior_, self.pi_draws_, self.collection_docs_]
+        return [*super()._fitted_numbers(), *own]
 
     def _own_arrays(self) -> dict[str, AnyArray]:
         return {

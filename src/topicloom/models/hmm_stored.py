@@ -93,9 +93,9 @@ class StoredHMM(Estimator):
 
     @property
     def fingerprint_(self) -> str:
-        """A hash of the parameters: equal for equal models."""
+        """A hash of the parameters and of the log joints or likelihoods: equal for equal models."""
         digest = blake2b(digest_size=16)
-        for array in self._parameters():
+        for array in (*self._parameters(), self.log_joint_):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
