@@ -24,6 +24,7 @@ from topicloom.kernels.rng import stream, uniform
 Method = Literal["ags", "mgs", "fixed"]
 _MIXTURES, DRAWS = 7, 8  # what the streams are for
 _ROUNDS, _CLOSE = 20, 1e-5
+_SHRINKS = 1000  # of a slice, by far more than leave anything of it
 _DECAY = 0.6  # of the adaptation of step sizes: gains of t^-0.6
 
 
@@ -172,11 +173,12 @@ def draw_alpha(log_pi: FloatArray, alpha: float, prior: tuple[float, float], rng
         low -= 1.0
     while density(high) > height:
         high += 1.0
-    while True:
+    for _ in range(_SHRINKS):
         new = low + uniform(rng) * (high - low)
         if density(new) > height:
             return exp(new)
         low, high = (new, high) if new < x else (low, new)
+    return alpha  # the interval has shrunk to where it was
 
 
 # -- what a checkpoint holds -----------------------------------------------------------------------------------------

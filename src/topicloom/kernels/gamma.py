@@ -6,6 +6,8 @@ from topicloom._types import FloatArray, UInt64Array
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.rng import uniform
 
+_TRIES = 1000  # of which more than 95% succeed one by one, whatever the shape: none is left unless it is no number
+
 
 @kernel
 def normal(stream: UInt64Array) -> float:
@@ -23,7 +25,7 @@ def gamma(stream: UInt64Array, shape: float) -> float:
     """A gamma variate with scale 1, for a shape of at least 1 (Marsaglia and Tsang 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / sqrt(9.0 * d)
-    while True:
+    for _ in range(_TRIES):
         x = normal(stream)
         t = 1.0 + c * x
         if t <= 0.0:
@@ -32,6 +34,7 @@ def gamma(stream: UInt64Array, shape: float) -> float:
         u = 1.0 - uniform(stream)  # never 0
         if u < 1.0 - 0.0331 * x * x * x * x or log(u) < 0.5 * x * x + d * (1.0 - t + log(t)):
             return d * t
+    return d
 
 
 @kernel

@@ -41,6 +41,7 @@ from topicloom.kernels.sums import dot, sum_first, sum_of
 STRIDE = 8
 _SOON = 2  # tokens from now whose rows are asked for
 _FAR = 1 << 17  # cells of rows beyond which they are: near caches are full
+_REFUSED = 1000  # draws for one token after which the sums are those of now
 SHORT, SEEDED = -1, -2  # in place of a word's row: it has none; it has none and is a seed word
 
 
@@ -75,6 +76,30 @@ def _search_pull(
     for j in range(start, start + size):
         k = entries[j] & TOPIC
         u -= rows[r, k] * pull[k]
+        if u < 0.0:
+            break
+    return int(k)
+
+
+@bare_kernel
+def _pull_now(rows: Int32Array, r: int, start: int, size: int, entries: Int64Array, kept: FloatArray) -> float:
+    """The sum of a word's pulls for topic totals as they are."""
+    total = 0.0
+    for j in range(start, start + size):
+        k = entries[j] & TOPIC
+        total += rows[r, k] * (kept[k, ALPHA] * kept[k, INVERSE])
+    return total
+
+
+@bare_kernel
+def _search_pull_now(
+    rows: Int32Array, r: int, start: int, size: int, entries: Int64Array, kept: FloatArray, u: float
+) -> int:
+    """The topic in whose stretch of that sum u falls."""
+    k = entries[start] & TOPIC
+    for j in range(start, start + size):
+        k = entries[j] & TOPIC
+        u -= rows[r, k] * (kept[k, ALPHA] * kept[k, INVERSE])
         if u < 0.0:
             break
     return int(k)
@@ -182,10 +207,14 @@ def _place_long(
             return int(met[j]), refused
         if u < total + smooth or size == 0:
             return search_blocks(coef, blocks, (u - total) / beta), refused
+        if refused == _REFUSED:
+            return _search_pull_now(rows, r, start, size, entries, kept, u - total - smooth), refused
         new = _search_pull(rows, r, start, size, entries, pull, u - total - smooth)
         if uniform(stream) * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]:
             return new, refused
         refused += 1
+        if refused == _REFUSED:  # with a tiny β, pulls for no tokens are so large that next to no draw is accepted
+            pulled = _pull_now(rows, r, start, size, entries, kept)
 
 
 @bare_kernel
@@ -204,7 +233,7 @@ def place_tokens(
     n_docs, n_tokens = doc_ptr.shape[0] - 1, words.shape[0]
     list_size[:] = 0
     rows[:] = 0
-    row, entered, wasted, patience, far = -1, 0, 1, 0, rows.size > _FAR
+    row, entered, wasted, patience, far, stale = -1, 0, 1, 0, rows.size > _FAR, False
     for first in range(STRIDE):
         for d in range(first, n_docs, STRIDE):
             if alpha_row[d] != row or entered % _REFRESH == 0:
@@ -239,6 +268,7 @@ def place_tokens(
                         beta[v], pull, pulls[r], stream,
                     )  # fmt: skip
                     wasted += refused * size
+                    stale = refused == _REFUSED
                     list_size[v] = _join_long(rows, r, start, size, entries, new)
                     pulls[r] += pull[new]
                 z[i] = new
@@ -255,5 +285,10 @@ def place_tokens(
                 total_coef += c - coef[new]
                 blocks[new >> BLOCK] += c - coef[new]
                 coef[new] = c
+                if stale:
+                    patience = _sum_pulls(
+                        long_words, rows, list_ptr, list_size, entries, kept, largest, pulls, pull
+                    )  # fmt: skip
+                    wasted, stale = 0, False
             leave(kept, coef, blocks, met, n_met)
     _count_lists(long_words, rows, list_ptr, list_size, entries)

@@ -10,7 +10,8 @@ moves, and it is 1 / (n_k + Σβ) for all topics that the word does not have, so
 its list. The part n_dk f_k is non-zero for the topics of the document alone. The sum of the other, α_k f_k, is kept:
 that of α_k / (n_k + Σβ) over all topics for all words together, and the rest over the word's list. Where α differs
 between documents, the largest α of each topic is in its place, and a draw is accepted with the probability that makes
-up for it, else all is drawn again: the topic has exactly the distribution that it should have.
+up for it, else all is drawn again: the topic has exactly the distribution that it should have. What is refused too
+often is drawn from all weights, which changes nothing in that.
 
 The order of the tokens is what makes this quick with many topics. What is looked up at random is one number a topic, of
 one word; of a document only its few topics are read, which lie side by side; and so that these are near, too, documents
@@ -30,6 +31,7 @@ from topicloom.kernels.sums import dot, sum_of
 
 _AHEAD, _SOON = 16, 8  # tokens from now for which is asked where their documents' topics are, and for these
 _OWN_LINE = 16  # entries of a document in a cache line
+_REFUSED = 1000  # draws for one token after which its topic is drawn from all weights
 
 
 @bare_kernel
@@ -202,6 +204,47 @@ def _search_list(
     return k
 
 
+@bare_kernel
+def _draw_whole(
+    own: AnyArray, at: int, n: int, o: int, old: int, mask: int, stay: float, alpha: FloatArray, factor: FloatArray,
+    weight: FloatArray, stream: UInt64Array,
+) -> int:  # fmt: skip
+    """A token's topic from the weights of all topics, one after the other; no draw is refused.
+
+    With a tiny β nearly all of the kept sums may be the token's own, and draws from them would be refused for hours.
+    """
+    total = stay
+    for j in range(n):
+        total += weight[j] if j != o else 0.0
+    for k in range(factor.shape[0]):
+        total += alpha[k] * factor[k] if k != old else 0.0
+    u = uniform(stream) * total - stay
+    if u < 0.0:
+        return old
+    for j in range(n):
+        u -= weight[j] if j != o else 0.0
+        if u < 0.0:
+            return int(own[at + j]) & mask
+    found = old
+    for k in range(factor.shape[0]):
+        if k != old:
+            found = k
+            u -= alpha[k] * factor[k]
+            if u < 0.0:
+                break
+    return found
+
+
+@bare_kernel
+def _pull_anew(start: int, size: int, entries: Int64Array, row: Int32Array, coef: FloatArray, per: float) -> float:
+    """The sum of α_k n_kv / β_v (n_k + Σβ) over the word's list, without what rounding has added to it."""
+    pulled = 0.0
+    for j in range(start, start + size):
+        k = entries[j] & TOPIC
+        pulled += coef[k] * ((row[k] >> 1) * per)
+    return pulled
+
+
 @step
 def _move_own(own: AnyArray, at: int, n: int, o: int, j: int, new: int, shift: int) -> int:
     """Move a token of a document from entry o to entry j, or if that is n to topic ``new``; returns their number."""
@@ -279,7 +322,7 @@ def sweep_words(
             factor_out = inverse_out * (1.0 + ((row[old] >> 1) - 1 + more) * per)
             stay = ((np.int64(own[at + o]) >> shift) - 1 + alpha[a, old]) * factor_out
             others = total_own - weight[o]
-            new, j = old, o
+            new, j, refused = old, o, 0
             while True:
                 u = uniform(stream) * (stay + others + pulled + smooth + lift) - stay
                 if u < 0.0:  # the commonest outcome once a chain has settled, so it comes first
@@ -299,6 +342,16 @@ def sweep_words(
                     j = _find(own, at, n, new, mask)
                     break
                 new = old
+                refused += 1
+                if refused == _REFUSED:
+                    new = np.int64(
+                        _draw_whole(own, at, n, o, old, mask, stay, alpha[a], factor, weight, stream)
+                    )  # fmt: skip
+                    j = _find(own, at, n, new, mask)
+                    keep_alpha(largest, kept, coef, blocks)
+                    smooth, pulled = sum_of(blocks), _pull_anew(start, size, entries, row, coef, per)
+                    lift = dot(boost[seed], coef) * per if seed >= 0 else 0.0
+                    break
             if new == old:
                 continue
             changed += 1

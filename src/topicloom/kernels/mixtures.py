@@ -104,7 +104,7 @@ def binomial(stream: UInt64Array, n: int, p: float) -> int:
     at = -1.0
     while True:
         at += 1.0 + np.floor(log(1.0 - uniform(stream)) * scale)  # failures before the next success
-        if at >= n:
+        if not at < n:  # nor if it is no number
             return successes
         successes += 1
 
@@ -125,7 +125,7 @@ def _thinned(stream: UInt64Array, times: Int64Array, first: int, stop: int, a: f
     i, reached = first, times[first]
     while True:
         at += 1.0 + np.floor(log(1.0 - uniform(stream)) * scale)
-        if at >= n:
+        if not at < n:
             return tables
         while at >= reached:
             i += 1
