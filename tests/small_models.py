@@ -58,8 +58,15 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         options |= {"label_sweeps": 2, "n_label_topics": 2} if more == "dependency" else {}
         return lambda **run: cls(**_SHORT, **options, **run), (_corpus(), _LABELS)
     if kind == "medlda":
-        target = {"binary": [c > 0 for c in _CLASSES], "ovr": _CLASSES, "labels": _LABELS, "numbers": np.arange(12.0)}
+        target = {
+            "binary": [c > 0 for c in _CLASSES],
+            "ovr": _CLASSES,
+            "classes": _CLASSES,
+            "labels": _LABELS,
+            "numbers": np.arange(12.0),
+        }
         options = {**_KEEPING, **({"multi_class": "ovr", "n_chains": 2} if more == "ovr" else {})}
+        options |= {"class_weight": {0: 2.0, 2: 0.5}} if more == "classes" else {}
         model = topicloom.MedLDARegressor if more == "numbers" else topicloom.MedLDAClassifier
         return lambda **run: model(3, **_SHORT, **options, **run), (_corpus(), target[more])
     if kind == "compound":
@@ -72,15 +79,18 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 _FINISHED = (
-    "lda auto", "lda paths", "lda mh", "lda warp", "lda partial", "lda words", "variational vb", "variational cvb0",
-    "variational cvb", "variational cvb_exact", "variational scvb0", "variational svb", "stream scvb0",
-    "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary", "medlda ovr",
-    "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs", "hmm em",
+    "lda auto", "lda paths", "lda course", "lda mh", "lda warp", "lda partial", "lda words", "variational vb",
+    "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0", "variational svb",
+    "stream scvb0", "stream svb",
+    "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary", "medlda classes",
+    "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs",
+    "hmm em",
 )  # fmt: skip
 _RUNNING = (
     "lda auto", "lda course", "lda sparse", "variational vb", "variational cvb0", "variational cvb", "variational svb",
-    "labels labeled", "labels cvb0", "medlda binary", "medlda numbers", "compound ags", "compound mgs", "compound vem",
-    "hmm gibbs", "hmm em",
+    "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary",
+    "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs",
+    "hmm em",
 )  # fmt: skip
 BASES = tuple([f"finished {name}" for name in _FINISHED] + [f"running {name}" for name in _RUNNING])
 

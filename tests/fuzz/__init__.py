@@ -6,5 +6,7 @@ A target is a module of this package with two functions::
     attempt(folder: Path) -> str                       "clean" if an error of ours refused it, "read" if it was accepted
                                                        and agrees with the naive parser; raises if the two disagree
 
-and, where it is slow, ``SHARE``, how many cases it gets relative to others. ``python -m tests.fuzz --help`` runs them.
+A target whose cases are listed has ``write_case(number, folder)`` and ``n_cases()`` in place of ``write``. ``SHARE``
+says how many cases a target gets relative to others, ``prepare()`` is called before there are children.
+``python -m tests.fuzz --help`` runs them.
 """

@@ -2,13 +2,12 @@
 
 import argparse
 import os
-import random
 import sys
 import tempfile
 import traceback
 from pathlib import Path
 
-from tests.fuzz.harness import LIMIT_MB, LIMIT_SECONDS, run, table, targets
+from tests.fuzz.harness import LIMIT_MB, LIMIT_SECONDS, run, table, targets, write
 
 
 def main() -> int:
@@ -38,7 +37,7 @@ def main() -> int:
 def again(name: str, seed: int) -> int:
     folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-{seed}-"))
     module = targets()[name]
-    module.write(random.Random(f"{name}:{seed}"), folder)
+    write(name, module, seed, folder)
     print(f"the input is in {folder}", flush=True)
     try:
         print(module.attempt(folder))

@@ -65,7 +65,7 @@ def targets() -> dict[str, ModuleType]:
     for info in pkgutil.iter_modules(tests.fuzz.__path__):
         if info.name != "__main__":
             module = importlib.import_module(f"tests.fuzz.{info.name}")
-            if hasattr(module, "write") and hasattr(module, "attempt"):
+            if hasattr(module, "attempt"):
                 found[info.name] = module
     return found
 
@@ -80,6 +80,8 @@ def run(
     for name, module in modules.items():
         getattr(module, "prepare", lambda: None)()
         last = first_seed + max(1, round(cases * weights[name] / sum(weights.values())))
+        if hasattr(module, "n_cases"):
+            last = min(last, module.n_cases())
         starts = range(first_seed, last, _CASES_PER_CHILD)
         waiting += [(name, range(start, min(start + _CASES_PER_CHILD, last))) for start in starts]
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -122,7 +124,7 @@ def _work(name: str, module: ModuleType, seeds: range, board: mmap.mmap, folder:
     for seed in seeds:
         _BOARD.pack_into(board, 0, seed, time.monotonic(), time.process_time(), *counts.values())
         inputs.mkdir()
-        module.write(random.Random(f"{name}:{seed}"), inputs)
+        write(name, module, seed, inputs)
         try:
             outcome = module.attempt(inputs)
         except MemoryError:
@@ -134,6 +136,14 @@ def _work(name: str, module: ModuleType, seeds: range, board: mmap.mmap, folder:
         counts[outcome] += 1
         shutil.rmtree(inputs)
     _BOARD.pack_into(board, 0, seeds.stop, 0.0, 0.0, *counts.values())
+
+
+def write(name: str, module: ModuleType, seed: int, folder: Path) -> None:
+    """The input of one case."""
+    if hasattr(module, "write_case"):
+        module.write_case(seed, folder)
+    else:
+        module.write(random.Random(f"{name}:{seed}"), folder)
 
 
 def _limit_memory() -> None:

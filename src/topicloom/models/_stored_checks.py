@@ -1,18 +1,23 @@
 """What the files of models must hold: topics, priors, labels and targets that fit each other and the corpus."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
 from topicloom._types import AnyArray
 from topicloom.corpus._columns import restored_groups
 from topicloom.corpus.corpus import Corpus
+from topicloom.directories import Stored
 from topicloom.errors import StorageError
 from topicloom.inference.checkpoints import check_trace
 from topicloom.inference.labeled import LabelSets
 from topicloom.kernels.product import product
+from topicloom.manifests import MANIFEST
 from topicloom.models._inputs import check_some_tokens
 from topicloom.stored_checks import SCALARS, Contents, Expected, refusing
 
@@ -49,6 +54,44 @@ _COLLECTIONS = {
     "gamma": Expected("f8", (1,), positive=True),
     "collection_prior": Expected("f8", ("K",), positive=True),
 }
+
+
+# -- parameters ------------------------------------------------------------------------------------------------------
+
+_SAVED_AS: dict[str, Any] = {  # where the signature takes anything
+    "class_weight": Mapping[str, float] | Sequence[Sequence[Any]] | Literal["balanced"] | None,
+    "alphabet": int | Sequence[str | float] | None,
+}
+
+
+def parameters_of(stored: Stored) -> AbstractContextManager[None]:
+    """What cannot be made of a manifest's parameters is wrong with the manifest."""
+    return refusing(stored.folder / MANIFEST)
+
+
+def check_parameter_types(path: Path, params: Mapping[str, Any], cls: type) -> None:
+    """Refuse a manifest that gives a model's parameter as something that its signature does not name."""
+    known = inspect.signature(cls).parameters
+    for name, value in params.items():
+        if name in known and not _fits(value, _SAVED_AS.get(name, known[name].annotation)):
+            raise StorageError(f"{path} has wrong parameters: {name} is {value!r:.60}. Restore it from a copy.")
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Whether a value of JSON can be what a parameter was saved as."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
+    if origin is np.ndarray:
+        return isinstance(value, list) and all(_fits(one, float) or _fits(one, annotation) for one in value)
+    if origin is Mapping:
+        return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())
+    if origin in (Sequence, Iterable, tuple):
+        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
+    types: dict[Any, Any] = {bool: int, float: (int, float), Path: str}
+    return annotation is Any or isinstance(value, types.get(annotation, annotation))
 
 
 # -- what all models have --------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from topicloom.kernels.rng import path_key
 from topicloom.manifests import CORPUS
 from topicloom.models import _inputs, _labels
 from topicloom.models._label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
-from topicloom.models._stored_checks import check_training_corpus
+from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.classifier import LabelClassifier
 from topicloom.progress import progress
 
@@ -279,7 +279,8 @@ class LabeledLDA(LabelClassifier):
         corpus = storage.read_corpus(stored)
         check_training_corpus(stored.path(CORPUS), model, corpus)
         classes, sets = _labels.load_labels(stored, corpus)
-        prior = model._prior(corpus, sets)
+        with parameters_of(stored):
+            prior = model._prior(corpus, sets)
         kernel = model._kernel(corpus, sets, prior)
         chains = [
             storage.load_chain(stored, index, corpus, kernel, Belonging(sets.n_labels))

@@ -23,7 +23,7 @@ from topicloom.inference.paths import DOC_TOPIC_PATHS, DocTopicPaths, repeated, 
 from topicloom.inference.variational_run import ALL_MODES
 from topicloom.manifests import CORPUS
 from topicloom.models import _inputs
-from topicloom.models._stored_checks import check_training_corpus
+from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.variational import VariationalMethods, is_variational
 from topicloom.progress import announce, progress
 
@@ -302,19 +302,20 @@ class LDA(VariationalMethods):
         check_training_corpus(stored.path(CORPUS), model, corpus)
         kernel = model._kernel()
         sampled = repeated(corpus, model.n_paths)
-        chains = [
-            storage.load_chain(stored, index, sampled, kernel, model._belonging(corpus))
-            if stored.chain_path(index) is not None
-            else start_chain(
-                kernel,
-                sampled,
-                repeated_prior(model._prior(corpus), model.n_paths),
-                plan.seed,
-                index,
-                model._start_mixtures(corpus),
-            )
-            for index in range(model.n_chains)
-        ]
+        with parameters_of(stored):
+            chains = [
+                storage.load_chain(stored, index, sampled, kernel, model._belonging(corpus))
+                if stored.chain_path(index) is not None
+                else start_chain(
+                    kernel,
+                    sampled,
+                    repeated_prior(model._prior(corpus), model.n_paths),
+                    plan.seed,
+                    index,
+                    model._start_mixtures(corpus),
+                )
+                for index in range(model.n_chains)
+            ]
         _inputs.check_goes_on(model.max_iter, max(chain.sweep for chain in chains), stored.folder, stored.manifest)
         model._run(kernel, corpus, chains, plan, run=restart_run(stored, model._plain_params()))
         return model

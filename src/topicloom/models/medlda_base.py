@@ -213,7 +213,8 @@ class SupervisedTopics(StoredModel):
         corpus = storage.read_corpus(stored)
         _stored_checks.check_training_corpus(stored.path(CORPUS), model, corpus)
         targets = _targets.load_targets(stored, corpus.n_docs, cls._KINDS)
-        prior, kernel = model._prior(corpus), model._kernel(targets)
+        with _stored_checks.parameters_of(stored):
+            prior, kernel = model._prior(corpus), model._kernel(targets)
         groups = model._task_groups(targets)
         chains = [
             storage.load_chain(stored, index, corpus, kernel, model._belonging_to(groups, index))
@@ -310,7 +311,9 @@ class SupervisedTopics(StoredModel):
         return Belonging(self.n_components, None, groups[index // self.n_chains])
 
     def _load_chain(self, index: int) -> Chain:
-        kernel, of = self._kernel(self._training_targets()), self._belonging_to(self._groups, index)
+        targets, of = self._training_targets(), self._belonging_to(self._groups, index)
+        with _stored_checks.parameters_of(self._stored_in()):
+            kernel = self._kernel(targets)
         return storage.load_chain(self._stored_in(), index, self.corpus_, kernel, of)
 
     def _beside_corpus(self) -> dict[str, Part]:

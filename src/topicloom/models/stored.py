@@ -1,5 +1,6 @@
 """Fitted models in directories: saving, loading, resuming."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,6 +94,9 @@ class StoredModel(TopicModel):
         """Parameters as JSON knows them; the seed is saved on its own."""
         params = {name: plain(value) for name, value in self.get_params(deep=False).items()}
         params["random_state"] = None
+        weights = getattr(self, "class_weight", None)
+        if isinstance(weights, Mapping):  # by classes, which need not be strings, as JSON's names are
+            params["class_weight"] = [[plain(name), plain(weight)] for name, weight in weights.items()]
         return params
 
     @classmethod
@@ -102,6 +106,8 @@ class StoredModel(TopicModel):
         try:
             if isinstance(params.get("seed_words"), dict):
                 params["seed_words"] = {int(topic): words for topic, words in params["seed_words"].items()}
+            if isinstance(params.get("class_weight"), list):
+                params["class_weight"] = dict(params["class_weight"])
             model = cls(**params)
         except (TypeError, ValueError) as error:
             raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error
@@ -141,6 +147,7 @@ class StoredModel(TopicModel):
 
 def check_params(stored: Stored, model: Any) -> None:
     """Refuse a manifest whose parameters are of no use to the model that it names."""
+    _stored_checks.check_parameter_types(stored.folder / MANIFEST, stored.manifest["params"], type(model))
     try:
         model._plan(stored.manifest["seed"])
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -156,6 +163,8 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=str)  # a set's order is by chance
     return value if value is None or isinstance(value, str | int | float | bool) else None

@@ -25,7 +25,7 @@ from topicloom.inference.variational_run import ALL_MODES, VariationalChain, Var
 from topicloom.manifests import CORPUS, chain_role
 from topicloom.models import _inputs
 from topicloom.models._estimator import available_if
-from topicloom.models._stored_checks import check_training_corpus
+from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.stored import StoredModel, plain
 from topicloom.progress import announce, progress
 
@@ -184,12 +184,13 @@ class VariationalMethods(StoredModel):
         variational_run.memory_note(corpus, model.inference, model.n_components, model.n_chains)
         index = None if model.inference in STREAM_MODES else pair_index(corpus)
         of = model._belonging(corpus)
-        chains = [
-            variational_run.load_chain(stored, number, model.inference, corpus, of, corpus.n_words)
-            if stored.chain_path(number) is not None
-            else variational_run.start_chain(index, plan, model._prior(corpus), number)
-            for number in range(model.n_chains)
-        ]
+        with parameters_of(stored):
+            chains = [
+                variational_run.load_chain(stored, number, model.inference, corpus, of, corpus.n_words)
+                if stored.chain_path(number) is not None
+                else variational_run.start_chain(index, plan, model._prior(corpus), number)
+                for number in range(model.n_chains)
+            ]
         done = max(chain.sweep for chain in chains)
         _inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest, "iterations")
         model._run_variational(corpus, index, chains, plan, (), restart_run(stored, model._plain_params()))
