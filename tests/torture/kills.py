@@ -3,13 +3,16 @@
 Children are forked from one process that has all code compiled, so that a kill takes a fraction of a second.
 """
 
+import itertools
 import os
 import random
 import shutil
 import signal
+import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +26,12 @@ from topicloom.manifests import MANIFEST
 
 SAME, OLD, NEW, EMPTY, OTHER = "same bits", "old model", "new model", "empty", "OTHER"
 OUTCOMES = (SAME, OLD, NEW, EMPTY, OTHER)
-STAGES = ("fit", "resume", "save")
+BEGINNINGS = {  # what the directory has when a stage begins
+    "fit": ("nothing",),
+    "resume": ("interrupted", "earlier"),
+    "save": ("nothing", "other", "interrupted", "whole"),
+}
+STAGES = tuple(BEGINNINGS)
 
 
 class WrongError(Exception):
@@ -34,7 +42,7 @@ class Killed(NamedTuple):
     model: str
     stage: str
     outcome: str
-    moment: float  # seconds after the child began
+    moment: str  # seconds after the child began, or which file operation
     about: str = ""
 
 
@@ -86,85 +94,103 @@ class Prepared:
 
     # -- each stage: where it starts, what is killed, and what may be left
 
-    def start(self, stage: str, work: Path, rng: random.Random) -> tuple[str, Callable[[], Any]]:
-        if stage == "fit":
-            return "new", lambda: self.case.fit(0, checkpoint_dir=work)
-        if stage == "resume":
-            begin = rng.choice(["interrupted", "earlier"])
-            shutil.copytree(self.folder / begin, work)
-            return begin, lambda: topicloom.resume(work, max_iter=SWEEPS)
-        begin = rng.choice(["nothing", "other", "other", "interrupted", "whole"])
+    def start(self, stage: str, begin: str, work: Path) -> Callable[[], Any]:
         if begin != "nothing":
             shutil.copytree(self.folder / begin, work)
-        new = self.other if begin == "whole" else self.model
-        return begin, lambda: new.save(work)
+        if stage == "fit":
+            return lambda: self.case.fit(0, checkpoint_dir=work)
+        if stage == "resume":
+            return lambda: topicloom.resume(work, max_iter=SWEEPS)
+        return lambda: (self.other if begin == "whole" else self.model).save(work)
 
     def judge(self, stage: str, begin: str, work: Path) -> str:
         """Which of the outcomes that are allowed this is; raises otherwise."""
         if not (work / MANIFEST).exists():
-            return self._judge_empty(begin, work)
-        if stage == "save":
-            return self._judge_save(begin, work)
-        if stage == "resume" and begin == "earlier" and not Stored.open(work).running:
-            if content(work) == self.contents["earlier"]:
-                check_attributes(work, self.earlier)
-                return OLD
-        elif Stored.open(work).running:
-            topicloom.resume(work, max_iter=SWEEPS)
-        self._check_whole(work)
-        return SAME
+            outcome = self._judge_empty(begin, work)
+        elif stage == "save":
+            outcome = self._judge_save(begin, work)
+        else:
+            outcome = self._judge_run(begin, work)
+        self.model.save(work)  # and the next save removes whatever was left
+        self.check(work, "new", self.model)
+        self._check_files(work, "new")
+        return outcome
 
-    def _check_whole(self, work: Path) -> None:
-        self.check(work, "whole", self.model)
-        if files_in(work) != self.files["whole"]:
+    def _check_files(self, work: Path, which: str) -> None:
+        if files_in(work) != self.files[which]:
             raise WrongError(f"files are left over: {files_in(work)}")
 
     def _judge_empty(self, begin: str, work: Path) -> str:
-        if begin not in ("new", "nothing") or not is_free(work):
+        if begin != "nothing" or not is_free(work):
             raise WrongError(f"no manifest, but {os.listdir(work)}")
         self.case.fit(0, checkpoint_dir=work)
-        self._check_whole(work)
+        self.check(work, "whole", self.model)
+        self._check_files(work, "whole")
         return EMPTY
+
+    def _judge_run(self, begin: str, work: Path) -> str:
+        if Stored.open(work).running:
+            self._resume(work, max_iter=SWEEPS)
+        elif begin == "earlier" and content(work) == self.contents["earlier"]:
+            check_attributes(work, self.earlier)
+            return OLD
+        self.check(work, "whole", self.model)
+        return SAME
+
+    def _resume(self, work: Path, **changes: Any) -> None:
+        topicloom.resume(work, **changes)
+        self.check(work, "whole", self.model)
+        self._check_files(work, "whole")
 
     def _judge_save(self, begin: str, work: Path) -> str:
         old, new = ("whole", "other") if begin == "whole" else (begin, "new")
         if Stored.open(work).running:
             if begin != "interrupted":
                 raise WrongError("a saved model has become a run")
-            outcome = OLD  # the run that was there, which can still be resumed
-            topicloom.resume(work)
-            self._check_whole(work)
-        elif content(work) == self.contents[new]:
-            outcome = NEW
+            self._resume(work)  # the run that was there
+            return OLD
+        if content(work) == self.contents[new]:
             check_attributes(work, self.other if new == "other" else self.model)
-        else:
-            outcome = OLD
-            self.check(work, old, self.model if old == "whole" else self.other)
-        self.model.save(work)  # and the next save removes whatever was left
-        self.check(work, "new", self.model)
-        if files_in(work) != self.files["new"]:
-            raise WrongError(f"files are left over: {files_in(work)}")
-        return outcome
+            return NEW
+        self.check(work, old, self.model if old == "whole" else self.other)
+        return OLD
 
 
 def kill(prepared: Prepared, stage: str, work: Path, rng: random.Random) -> Killed:
     """Do one stage in a child, kill it at a random moment, and judge what is left."""
-    begin, act = prepared.start(stage, work, rng)
+    begin = rng.choice(BEGINNINGS[stage])
     key = f"{stage} {begin}"
     if key not in prepared.seconds:  # how long it takes when it is left alone
         aside = work.with_name(work.name + "-timed")
-        other, timed = prepared.start(stage, aside, random.Random(rng.random()))
-        while other != begin:
-            shutil.rmtree(aside, ignore_errors=True)
-            other, timed = prepared.start(stage, aside, random.Random(rng.random()))
-        prepared.seconds[key] = _seconds(timed)
+        prepared.seconds[key] = _seconds(prepared.start(stage, begin, aside))
         shutil.rmtree(aside)
-    moment = rng.uniform(0.0, 1.1 * prepared.seconds[key])
-    child = _fork(act)
-    time.sleep(moment)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    while True:
+        moment = rng.uniform(0.0, prepared.seconds[key])
+        child = _fork(prepared.start(stage, begin, work))
+        time.sleep(moment)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if status != 0:
+            return _judged(prepared, stage, begin, work, status, f"{moment:.3f} s")
+        shutil.rmtree(work)  # it was done before: no kill
+
+
+def kill_at_steps(prepared: Prepared, stage: str, begin: str, every: int, first: int) -> Iterator[Killed]:
+    """Kill one stage before each of its file operations, or every so many of them, one after the other."""
+    for step in itertools.count(first, every):
+        work = prepared.folder / f"{stage} {begin} {step}"
+        child = _fork(prepared.start(stage, begin, work), partial(_die_at_step, step, work))
+        _, status = os.waitpid(child, 0)
+        if status == 0:
+            shutil.rmtree(work)
+            return
+        yield _judged(prepared, stage, begin, work, status, f"step {step}")
+
+
+def _judged(prepared: Prepared, stage: str, begin: str, work: Path, status: int, moment: str) -> Killed:
     try:
+        if status != signal.SIGKILL:
+            raise WrongError(f"a stage ended by itself with status {status}")
         outcome, about = _quietly(lambda: prepared.judge(stage, begin, work)), begin
     except Exception as error:
         outcome, about = OTHER, f"{begin}: {type(error).__name__}: {error}"
@@ -173,11 +199,24 @@ def kill(prepared: Prepared, stage: str, work: Path, rng: random.Random) -> Kill
     return Killed(prepared.name, stage, outcome, moment, about)
 
 
-def _fork(act: Callable[[], Any]) -> int:
+def _die_at_step(step: int, folder: Path) -> None:
+    """Let this process be killed before its so many-th file operation in a folder."""
+    steps = itertools.count()
+
+    def look(event: str, arguments: tuple[Any, ...]) -> None:
+        known = event in ("open", "os.rename", "os.remove", "os.mkdir")
+        if known and str(arguments[0]).startswith(str(folder)) and next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(look)
+
+
+def _fork(act: Callable[[], Any], before: Callable[[], Any] = lambda: None) -> int:
     child = os.fork()
     if child == 0:
         status = 1
         try:
+            before()
             _quietly(act)
             status = 0
         finally:
@@ -193,18 +232,23 @@ def _seconds(act: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def torture(n_kills: int, seed: int, folder: Path, tell: Callable[[str], object], names: list[str]) -> list[Killed]:
+def prepare(name: str, folder: Path) -> Prepared:
+    (folder / name).mkdir(parents=True)
+    return _quietly(lambda: Prepared(name, folder / name))  # type: ignore[no-any-return]
+
+
+def at_random(prepared: list[Prepared], n_kills: int, seed: int) -> Iterator[Killed]:
     """Kill each kind of model in each stage in turn."""
     rng = random.Random(seed)
-    prepared: dict[str, Prepared] = {}
-    killed = []
     for n in range(n_kills):
-        name, stage = names[n // len(STAGES) % len(names)], STAGES[n % len(STAGES)]
-        if name not in prepared:
-            (folder / name).mkdir(parents=True)
-            prepared[name] = _quietly(lambda name=name: Prepared(name, folder / name))
-        found = kill(prepared[name], stage, folder / name / f"kill-{n}", rng)
-        if found.outcome == OTHER:
-            tell(f"{name}, {stage}, {found.moment:.3f} s: {found.about} (left in {folder / name / f'kill-{n}'})")
-        killed.append(found)
-    return killed
+        of = prepared[n // len(STAGES) % len(prepared)]
+        yield kill(of, STAGES[n % len(STAGES)], of.folder / f"kill-{n}", rng)
+
+
+def at_steps(prepared: list[Prepared], every: int) -> Iterator[Killed]:
+    """Kill each kind of model in each stage, from each beginning, before every so many-th file operation."""
+    first = itertools.cycle(range(every))
+    for of in prepared:
+        for stage, begins in BEGINNINGS.items():
+            for begin in begins:
+                yield from kill_at_steps(of, stage, begin, every, next(first))
