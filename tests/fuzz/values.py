@@ -29,6 +29,7 @@ def write(rng: random.Random, folder: Path) -> None:
 def _redraw(rng: random.Random, arrays: Arrays) -> None:
     name = rng.choice(sorted(name for name, array in arrays.items() if array.size))
     array = arrays[name] = arrays[name].copy()
+    np.seterr(over="ignore", invalid="ignore")
     flat = array.reshape(-1)
     for _ in range(rng.choice((1, 1, 2, 5))):
         at, other = rng.randrange(array.size), rng.randrange(array.size)

@@ -15,6 +15,7 @@ from topicloom.inference.state import AnyState, LabeledState, SoftLabeledState, 
 from topicloom.stored_checks import Contents, Expected
 
 _CHUNK = 1 << 20  # tokens looked at together
+_LARGEST_PRIOR = 1e15  # of a document or word: its topics' largest parameters together
 _ROUNDING = 1e-3  # by which sums of very many or of single-precision numbers may be off
 
 # Priors, as ``kernel.Prior``.
@@ -285,11 +286,31 @@ def check_variational(
     if streams:
         found = arrays["state_counts"].sum(axis=0) * arrays["state_scale"][0]
         file.sums_to("state_counts", found, arrays["state_topic"], _ROUNDING)
-    elif len(arrays["state_gamma"]):
-        file.sums_to("state_gamma", arrays["state_gamma"].sum(axis=1), 1.0, _ROUNDING)
+    else:
+        assert corpus is not None
+        _check_expected_counts(file, corpus)
     if mode == "vem" and file.sizes["K of hyper"] != 1 + file.sizes["K"]:
         file.fail("the array 'state_hyper' does not have one entry more than there are topics")
     file.expect_no_others()
+
+
+def _check_expected_counts(file: Contents, corpus: Corpus) -> None:
+    """Whether every document and word has its tokens and its prior in expected counts, and topics their sum."""
+    arrays, pairs = file.arrays, corpus.pairs
+    doc, word = arrays["state_doc"].sum(axis=1), arrays["state_word"].sum(axis=1)
+    alpha, beta = arrays["alpha"].sum(axis=1)[arrays["alpha_row"]], file.sizes["K"] * arrays["beta"]
+    beta[arrays["boost_row"] >= 0] += arrays["boost"].sum(axis=1)[arrays["boost_row"][arrays["boost_row"] >= 0]]
+    of_docs = np.diff(np.append(0.0, np.cumsum(pairs.count))[pairs.ptr])
+    of_words = np.bincount(pairs.word, pairs.count, minlength=len(word))
+    file.sums_to("state_topic", arrays["state_word"].sum(axis=0), arrays["state_topic"], _ROUNDING)
+    if len(arrays["state_gamma"]):
+        file.sums_to("state_gamma", arrays["state_gamma"].sum(axis=1), 1.0, _ROUNDING)
+        file.sums_to("state_doc", doc, of_docs + alpha, _ROUNDING)
+        file.sums_to("state_word", word, of_words + beta, _ROUNDING)
+    elif np.any(doc - of_docs > _LARGEST_PRIOR) or np.any(word - of_words > _LARGEST_PRIOR):
+        file.fail("the arrays 'state_doc' and 'state_word' have more than the corpus and its priors")
+    elif np.any(doc < of_docs * (1 - _ROUNDING)) or np.any(word < of_words * (1 - _ROUNDING)):
+        file.fail("the arrays 'state_doc' and 'state_word' have less than the corpus")
 
 
 # -- hidden Markov models --------------------------------------------------------------------------------------------
