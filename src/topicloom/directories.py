@@ -183,7 +183,12 @@ def is_free(folder: Path) -> bool:
     """Whether a run can start here: nothing is there, or only what a save or a start that was killed left behind."""
     if not folder.exists():
         return True
-    return folder.is_dir() and all(SAVED.fullmatch(name) or TEMPORARY.fullmatch(name) for name in os.listdir(folder))
+    return folder.is_dir() and all(map(_is_left, os.listdir(folder)))
+
+
+def _is_left(name: str) -> bool:
+    """Whether a file without a manifest is what a kill leaves behind."""
+    return bool(SAVED.fullmatch(name) or TEMPORARY.fullmatch(name))
 
 
 def save_model(folder: Path, kind: str, params: Mapping[str, Any], seed: int, parts: Mapping[str, Part]) -> None:
@@ -221,7 +226,7 @@ def _not_free(folder: Path) -> InputError:
             f"{folder} is not empty. Continue the run in it with topicloom.resume({str(folder)!r}), "
             "or give another directory."
         )
-    found = next(name for name in sorted(os.listdir(folder)) if not SAVED.fullmatch(name))
+    found = next(name for name in sorted(os.listdir(folder)) if not _is_left(name))
     return InputError(
         f"{folder} is not empty: it has {found!r}, and no {MANIFEST}, so there is no run to resume. Give another "
         "directory, or move what is in it elsewhere."
@@ -337,8 +342,7 @@ def _clean(folder: Path) -> None:
     named = {entry["file"] for entry in about["files"].values()}
     doomed = set(about.get("replaced", [])) - named
     for name in sorted(os.listdir(folder)):
-        left = SAVED.fullmatch(name) or TEMPORARY.fullmatch(name)
-        left = left or (about["status"] == "finished" and CHECKPOINT.fullmatch(name))
+        left = _is_left(name) or (about["status"] == "finished" and CHECKPOINT.fullmatch(name))
         if (left and name not in named) or name in doomed:
             try:
                 (folder / name).unlink(missing_ok=True)

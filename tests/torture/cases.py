@@ -53,31 +53,36 @@ def _sequences(seed: int) -> tuple[Any, ...]:
     return ([rng.integers(0, 3, size=n).tolist() for n in (9, 12, 7)],)
 
 
-def _with(kind: Any, *given: Any, **params: Any) -> Callable[..., Any]:
-    return lambda **others: kind(*given, **{**params, **others})
+def _with(kind: Any, **params: Any) -> Callable[..., Any]:
+    return lambda **others: kind(**{**params, **others})
 
 
 _KEPT = {"burn_in": 3, "lag": 2}
 _NO_STOP = {"tol": 0.0}
 CASES = {
-    "LDA": Case(_with(LDA, 3, n_chains=2, **_KEPT), lambda seed: (_corpus(seed),)),
-    "LDA paths": Case(_with(LDA, 3, n_paths=2), lambda seed: (_corpus(seed),)),
-    "LDA cvb0": Case(_with(LDA, 3, inference="cvb0", **_NO_STOP), lambda seed: (_corpus(seed),)),
-    "LDA scvb0": Case(_with(LDA, 3, inference="scvb0", batch_size=8, **_NO_STOP), lambda seed: (_corpus(seed),)),
+    "LDA": Case(_with(LDA, n_components=3, n_chains=2, **_KEPT), lambda seed: (_corpus(seed),)),
+    "LDA paths": Case(_with(LDA, n_components=3, n_paths=2), lambda seed: (_corpus(seed),)),
+    "LDA cvb0": Case(_with(LDA, n_components=3, inference="cvb0", **_NO_STOP), lambda seed: (_corpus(seed),)),
+    "LDA scvb0": Case(
+        _with(LDA, n_components=3, inference="scvb0", batch_size=8, **_NO_STOP), lambda seed: (_corpus(seed),)
+    ),
     "LabeledLDA": Case(_with(LabeledLDA, n_chains=2, **_KEPT), _labelled),
     "PriorLDA": Case(_with(PriorLDA, inference="cvb0", **_KEPT), _labelled),
     "DependencyLDA": Case(_with(DependencyLDA, **_KEPT), _labelled),
     "MedLDAClassifier": Case(
-        _with(MedLDAClassifier, 3, **_KEPT), lambda seed: (_corpus(seed), [["x", "y"][d % 2] for d in range(20)])
+        _with(MedLDAClassifier, n_components=3, **_KEPT),
+        lambda seed: (_corpus(seed), [["x", "y"][(d + seed) % 2] for d in range(20)]),
     ),
-    "MedLDARegressor": Case(_with(MedLDARegressor, 3, **_KEPT), lambda seed: (_corpus(seed), np.arange(20.0) + seed)),
+    "MedLDARegressor": Case(
+        _with(MedLDARegressor, n_components=3, **_KEPT), lambda seed: (_corpus(seed), np.arange(20.0) + seed)
+    ),
     "CompoundLDA": Case(
-        _with(CompoundLDA, 3, **_KEPT), lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),)
+        _with(CompoundLDA, n_components=3, **_KEPT), lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),)
     ),
     "CompoundLDA vem": Case(
-        _with(CompoundLDA, 3, inference="vem", **_NO_STOP),
+        _with(CompoundLDA, n_components=3, inference="vem", **_NO_STOP),
         lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),),
     ),
-    "HMM": Case(_with(HMM, 2, n_chains=2, **_KEPT), _sequences),
-    "HMM em": Case(_with(HMM, 2, inference="em", **_NO_STOP), _sequences),
+    "HMM": Case(_with(HMM, n_states=2, n_chains=2, **_KEPT), _sequences),
+    "HMM em": Case(_with(HMM, n_states=2, inference="em", **_NO_STOP), _sequences),
 }
