@@ -15,14 +15,14 @@ from topicloom.inference.state import AnyState, LabeledState, SoftLabeledState, 
 from topicloom.stored_checks import Contents, Expected
 
 _CHUNK = 1 << 20  # tokens looked at together
-_LARGEST_PRIOR = 1e15  # of a document or word: its topics' largest parameters together
+_LARGEST_PRIOR = 1e15  # all parameters of a document or word together; models take 1e12 for each
 _ROUNDING = 1e-3  # by which sums of very many or of single-precision numbers may be off
 
 # Priors, as ``kernel.Prior``.
 _PRIOR = {
-    "alpha": Expected("f8", ("R", "K"), positive=True),
+    "alpha": Expected("f8", ("R", "K"), high=_LARGEST_PRIOR, positive=True),
     "alpha_row": Expected("i4", ("D",), low=0),
-    "beta": Expected("f8", ("V",), positive=True),
+    "beta": Expected("f8", ("V",), high=_LARGEST_PRIOR, positive=True),
     "beta_sum": Expected("f8", ("K",), positive=True),
     "boost_row": Expected("i4", ("V",), low=-1),
     "boost": Expected("f8", ("B", "K"), low=0),
