@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -25,9 +26,11 @@ def main() -> int:
         parser.error(f"there is no target {', '.join(unknown)}; there are {', '.join(known)}")
     if chosen.seed is not None:
         return again(names[0], chosen.seed)
+    started = time.monotonic()
     tallies = run({name: known[name] for name in names}, chosen.cases, jobs=chosen.jobs, first_seed=chosen.first_seed)
     print(f"limits: {LIMIT_MB} MB above the start of a child, {LIMIT_SECONDS} s of processor time per case")
     print(table(tallies))
+    print(f"{sum(tally.cases for tally in tallies.values())} cases in {time.monotonic() - started:.0f} s")
     for tally in tallies.values():
         for failure in tally.failures:
             print(failure)
