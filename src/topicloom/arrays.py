@@ -10,7 +10,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +19,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from topicloom._types import AnyArray
-from topicloom.errors import StorageError
+from topicloom.errors import InputError, StorageError
 
 FORMAT = "topicloom"
 _DTYPES = {
@@ -27,6 +27,13 @@ _DTYPES = {
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 _NAMES = {name: kind for kind, name in _DTYPES.items()}
+
+
+def as_path(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"a path must be a string or a path object, not {str(path)[:60]!r}.") from None
 
 
 @contextmanager
@@ -56,8 +63,10 @@ def temporary_name(path: Path) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and deletions in a folder durable."""
-    if hasattr(os, "O_DIRECTORY"):
+    """Make renames and deletions in a folder durable, where the file system can: they are done, whatever it says."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(opened)

@@ -1,14 +1,22 @@
 """What topicloom raises and warns with. Every message says what, where, what was expected and what to do."""
 
 import os
+import re
 import sys
 import warnings
+
+# How numpy writes a scalar, np.str_('a'), of which a message has the value alone.
+_SCALAR = re.compile(r"""\bnp\.(?:str_|bytes_|bool_?|u?int\d+|float\d+)\(((?:'[^']*'|"[^"]*"|[^()'"])*)\)""")
+_DATE = re.compile(r"\bnp\.(?:datetime|timedelta)64\('?([^'(),]*)'?(?:,\s*'\w+')?\)")
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class InputError(ValueError):
     """The data or a parameter cannot be used as given; nothing has been changed."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_plain(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InputTypeError(InputError, TypeError):
@@ -43,12 +51,24 @@ class SeedWordWarning(UserWarning):
     """A seed word is not in the vocabulary and has no effect."""
 
 
+class AlikeTopicsWarning(UserWarning):
+    """The topics of a fitted model are as good as one."""
+
+
+class PriorsWarning(UserWarning):
+    """Learned priors outweigh the data, which cannot tell what they should be."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line that called topicloom, however many of our own functions lie in between."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(_plain(message), category, stacklevel=level)
+
+
+def _plain(message: str) -> str:
+    return _DATE.sub(r"\1", _SCALAR.sub(r"\1", message)) if "np." in message else message
 
 
 def counted(n: int, plural: str) -> str:

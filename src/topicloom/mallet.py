@@ -20,9 +20,10 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array, UInt64Array
+from topicloom.arrays import as_path
 from topicloom.corpus._checks import read_only
 from topicloom.corpus._limits import Limits
-from topicloom.corpus._lines import as_path, malformed, open_bytes, replacing
+from topicloom.corpus._lines import malformed, open_bytes, replacing
 from topicloom.corpus._streams import GrowingArray, document_blocks, pointers
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError

@@ -17,6 +17,23 @@ def read_only(array: _Array) -> _Array:
     return array
 
 
+def as_array(name: str, values: Any, dtype: Any = None) -> Any:
+    """The values as an array, of this type if one is given."""
+    try:
+        return np.asarray(values, dtype)
+    except MemoryError:
+        raise
+    except Exception as error:  # of whatever made the values
+        expected = "an array" if dtype is None else "a number or an array of numbers"
+        raise InputError(f"{name} is {shown(values)}; expected {expected}.") from error
+
+
+def as_numbers(name: str, values: Any) -> FloatArray:
+    """A number, or an array of them."""
+    found: FloatArray = as_array(name, values, np.float64)
+    return found
+
+
 def frozen(name: str, values: Any, dtype: Any) -> Any:
     """The values as a read-only vector of this type; copied, unless they are one already (a memory map)."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
@@ -24,7 +41,7 @@ def frozen(name: str, values: Any, dtype: Any) -> Any:
     try:
         given = values if isinstance(values, np.ndarray) else np.asarray(values)
     except Exception as error:  # of whatever made the values
-        raise InputError(f"{name} cannot be made an array: {error}.") from None
+        raise InputError(f"{name} cannot be made an array of one value per document ({error}).") from None
     if given.ndim != 1:
         raise InputError(f"{name} must have one dimension, got {given.ndim}.")
     if given is values and not given.flags.writeable and dtype in (None, given.dtype):
@@ -88,8 +105,8 @@ NOT_ENCODABLE = (
 
 
 def shown(value: object) -> str:
-    """A value for a message, numpy's scalars as Python's own, and not too long."""
-    text = repr(plain(value))
+    """A value for a message, in one line that is not too long; numpy's scalars as Python's own."""
+    text = " ".join(repr([plain(v) for v in value[:30]] if type(value) is list else plain(value)).split())
     return text if len(text) <= 60 else text[:60] + "…"
 
 
@@ -99,7 +116,8 @@ def plain(value: Any) -> Any:
 
 
 def label_set(d: int, labels: Any) -> tuple[str, ...]:
-    found = labels if isinstance(labels, str) or not isinstance(labels, Iterable) else tuple(labels)
+    several = isinstance(labels, Iterable) and not isinstance(labels, str) and getattr(labels, "ndim", 1) > 0
+    found = tuple(labels) if several else labels
     if not isinstance(found, tuple) or not all(isinstance(label, str) for label in found):
         raise InputError(
             f"document {d}: labels must be a sequence of strings, for instance ('sport',), not {shown(labels)}."

@@ -22,8 +22,8 @@ NO_SURROGATE = "text without lone surrogates, which no file can hold"
 
 
 def to_id(value: object) -> str:
-    if _missing(value) or not is_encodable(str(value)):
-        raise ValueError("an id" if _missing(value) else NO_SURROGATE)
+    if is_missing(value) or not is_encodable(str(value)):
+        raise ValueError("an id" if is_missing(value) else NO_SURROGATE)
     return str(value)
 
 
@@ -38,19 +38,19 @@ def to_labels(value: object) -> tuple[str, ...]:
             raise ValueError('labels separated by blanks, or a JSON list such as ["a", "b"]') from None
     if isinstance(value, Iterable):
         labels = tuple(value)
-        flat = not any(_missing(label) or isinstance(label, list | dict | tuple) for label in labels)
+        flat = not any(is_missing(label) or isinstance(label, list | dict | tuple) for label in labels)
         if not flat or isinstance(value, dict | bytes):
             raise ValueError("labels, as a string or a flat list")
         if not is_encodable("".join(map(str, labels))):
             raise ValueError(NO_SURROGATE)
         names = map(str, labels)
         return tuple(sorted(names) if isinstance(value, Set) else names)  # a set's order is by chance
-    return () if _missing(value) else (str(value),)
+    return () if is_missing(value) else (str(value),)
 
 
 def to_group(value: object) -> Hashable:
     """A group as its cell has it; ``joined_groups`` decides what a column of them holds."""
-    if _missing(value) or not isinstance(value, Hashable) or (isinstance(value, str) and not value.strip()):
+    if is_missing(value) or not isinstance(value, Hashable) or (isinstance(value, str) and not value.strip()):
         raise ValueError("a group: text, a number or a date")
     if isinstance(value, str) and not is_encodable(value):
         raise ValueError(NO_SURROGATE)
@@ -68,7 +68,7 @@ def group_value(label: Hashable) -> Hashable:
     plain = label.item() if isinstance(label, np.number) else label
     if isinstance(plain, str):
         return _parsed_group(plain)
-    if isinstance(plain, date | np.datetime64) and not _missing(plain):  # a datetime is a date
+    if isinstance(plain, date | np.datetime64) and not is_missing(plain):  # a datetime is a date
         with suppress(ValueError):
             return to_time(plain)
     return plain
@@ -160,12 +160,12 @@ def to_time(value: object) -> int | float | datetime:
         value = value.astype("datetime64[us]").item()
     if isinstance(value, str):
         return _parsed_time(value.strip())
-    if isinstance(value, datetime) and not _missing(value):
+    if isinstance(value, datetime) and not is_missing(value):
         try:
             return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
         except OverflowError:  # within a day of year 1 or 9999
             raise ValueError(_TIME) from None
-    if isinstance(value, date) and not _missing(value):
+    if isinstance(value, date) and not is_missing(value):
         return datetime(value.year, value.month, value.day)
     if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 2**63:
         return int(value)
@@ -210,7 +210,7 @@ def as_times(values: Any) -> AnyArray:
     except InputError:
         raise
     except Exception as error:  # of whatever made the values
-        raise InputError(f"times cannot be made an array: {error}.") from None
+        raise InputError(f"times cannot be made an array of one value per document ({error}).") from None
     if given.dtype.kind not in "biufMU":
         raise InputError(f"times holds {given.dtype} values; each must be {_TIME}.")
     if given.dtype.kind == "U" and given.ndim == 1:
@@ -234,7 +234,7 @@ def _converted_times(given: AnyArray) -> AnyArray:
     return joined_times(found)
 
 
-def _missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN, or a frame library's own mark of nothing."""
     if value is None or (isinstance(value, Real) and value != value):
         return True

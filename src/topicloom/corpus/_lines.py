@@ -234,10 +234,3 @@ def _parse(path: Path, raw: AnyArray, first_line: int, digit: BoolArray) -> Numb
         still = lengths > power
         longer, place, lengths = longer[still], place[still], lengths[still]
     return NumberBlock(path, raw, first_line, np.flatnonzero(raw == _NEWLINE), starts, ends, values)
-
-
-def as_path(path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise InputError(f"a path must be a string or a path object, not {path!r}.") from None

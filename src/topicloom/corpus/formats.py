@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from topicloom.arrays import as_path
 from topicloom.corpus._bow_files import read_folder, read_ldac, read_uci
 from topicloom.corpus._checks import items
-from topicloom.corpus._lines import as_path, replacing, word_list
+from topicloom.corpus._lines import replacing, word_list
 from topicloom.corpus._matrix_files import read_mtx, read_npz
 from topicloom.corpus._svmlight import read_svmlight
 from topicloom.corpus._table_files import (

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from math import ceil, floor
 from typing import Any
@@ -89,7 +89,7 @@ def from_texts(
 def tokenize(text: str, options: TextOptions) -> list[str]:
     """The words of a text, cut as the corpus with these options was cut."""
     if not isinstance(text, str):
-        raise InputError(f"a text must be a string, not {text!r}.")
+        raise InputError(f"a text must be a string, not {_short(text)}.")
     return _cutter(options)(text)
 
 
@@ -113,7 +113,7 @@ def _cutter(options: TextOptions) -> Callable[[str], list[str]]:
 def _foreign_cutter(tokenizer: Tokenizer | None, lowercase: bool, stop: frozenset[str]) -> Callable[[str], list[str]]:
     """The caller's tokenizer sees the text as it is; then case and stop words are dealt with."""
     if not callable(tokenizer):
-        raise InputError(f"tokenizer must be a callable from a text to its words, not {tokenizer!r}.")
+        raise InputError(f"tokenizer must be a callable from a text to its words, not {_short(tokenizer)}.")
 
     def cut(text: str) -> list[str]:
         words = tokenizer(text)
@@ -159,11 +159,11 @@ def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> froz
             )
         return ENGLISH_STOP_WORDS
     if isinstance(stop_words, bytes) or not isinstance(stop_words, Iterable):
-        raise InputError(f"stop_words must be None, 'english' or a collection of words, not {stop_words!r}.")
+        raise InputError(f"stop_words must be None, 'english' or a collection of words, not {_short(stop_words)}.")
     words = tuple(stop_words)
     for word in words:
         if not isinstance(word, str):
-            raise InputError(f"stop_words holds {word!r}; every stop word must be a string.")
+            raise InputError(f"stop_words holds {_short(word)}; every stop word must be a string.")
     return frozenset(_one_form(word, lowercase) for word in words)
 
 
@@ -171,9 +171,9 @@ def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> froz
 
 
 def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]]) -> Iterator[list[str]]:
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | bytes | Mapping | Set) or not isinstance(texts, Iterable):  # a set has no order
         raise InputError(
-            f"texts must be a list or another iterable of strings, one a document, not {type(texts).__name__}."
+            f"texts must be a list or another iterable of strings, one per document, not {type(texts).__name__}."
         )
     for d, text in enumerate(texts):
         if not isinstance(text, str):

@@ -6,6 +6,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus._checks import as_array
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_distributions
 
@@ -30,7 +31,7 @@ def topic_clusters(
     rows: AnyArray, n_clusters: int, *, metric: Distance = "cityblock", method: Linkage = "complete"
 ) -> Int64Array:
     """The cluster, 0 to n − 1, of each distribution when the tree is cut into at most ``n_clusters`` parts."""
-    n = len(np.asarray(rows))
+    n = len(as_array("rows", rows))
     if not 1 <= n_clusters <= n:
         raise InputError(f"n_clusters={n_clusters} must be from 1 to {n}, the number of rows.")
     tree = topic_linkage(rows, metric=metric, method=method)
@@ -39,7 +40,7 @@ def topic_clusters(
 
 def silhouette_widths(rows: AnyArray, clusters: AnyArray, *, metric: Distance = "cityblock") -> FloatArray:
     """How much nearer each distribution is to its own cluster than to the next one, from −1 to 1; 0 if it is alone."""
-    labels = np.asarray(clusters)
+    labels = as_array("clusters", clusters)
     between = scipy.spatial.distance.squareform(_distances(rows, metric))
     n = len(between)
     if labels.shape != (n,):

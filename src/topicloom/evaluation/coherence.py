@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int64Array
+from topicloom.corpus._checks import as_array
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
-from topicloom.evaluation.topics import Topics, check_n_words, check_word_lists, is_matrix, top_words
+from topicloom.evaluation.topics import Topics, check_corpus, check_n_words, check_word_lists, is_matrix, top_words
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.product import product
 
@@ -67,7 +68,8 @@ def coherence(
     of the vocabulary that the corpus never uses counts as independent of all others, and so does one that is
     in every window.
     """
-    if measure not in MEASURES:
+    check_corpus(corpus)
+    if not isinstance(measure, str) or measure not in MEASURES:
         raise InputError(f"measure={measure!r} is not known; choose one of {', '.join(map(repr, MEASURES))}.")
     how = MEASURES[measure]
     lists = _word_numbers(topics, corpus, n_words)
@@ -264,7 +266,7 @@ def _count_shared(
 def _word_numbers(topics: Topics, corpus: Corpus, n_words: int) -> list[Int64Array]:
     check_n_words(n_words)
     if is_matrix(topics):
-        best = top_words(np.asarray(topics), n_words)
+        best = top_words(as_array("topics", topics), n_words)
         if np.shape(topics)[1] != corpus.n_words:
             raise InputError(
                 f"topics has {np.shape(topics)[1]} columns but the corpus has {corpus.n_words} words. "

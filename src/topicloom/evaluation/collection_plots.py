@@ -10,6 +10,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray
+from topicloom.corpus._checks import as_numbers
 from topicloom.errors import InputError
 from topicloom.evaluation.clusters import topic_linkage
 from topicloom.evaluation.collections import Interval, draw_interval
@@ -69,7 +70,7 @@ def plot_topics_by_collection(
 def plot_topic_tree(topics: AnyArray, sizes: AnyArray, labels: Sequence[str] | None = None) -> Any:
     """Topics as a tree by likeness, and below each leaf its size (figures 8 and 15); returns both axes."""
     tree = topic_linkage(topics)
-    heights = np.asarray(sizes, np.float64)
+    heights = as_numbers("sizes", sizes)
     n = len(tree) + 1
     if heights.shape != (n,):
         raise InputError(f"sizes has shape {heights.shape}; give one for each of {n} topics.")
@@ -87,7 +88,7 @@ def plot_topic_tree(topics: AnyArray, sizes: AnyArray, labels: Sequence[str] | N
 
 def plot_simplex(trace: AnyArray, truth: AnyArray | None = None, ax: Any = None) -> Any:
     """The way of one collection's mixture of three topics, [sweeps, 3], in a triangle (figure 3); returns the axes."""
-    way = np.asarray(trace, np.float64)
+    way = as_numbers("trace", trace)
     if way.ndim != 2 or way.shape[1] != 3:
         raise InputError(f"trace has shape {way.shape}; a triangle shows sweeps × 3 topics.")
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
@@ -98,7 +99,7 @@ def plot_simplex(trace: AnyArray, truth: AnyArray | None = None, ax: Any = None)
     axes.plot(points[:, 0], points[:, 1], lw=0.4, alpha=0.6)
     axes.scatter(points[:, 0], points[:, 1], c=np.arange(len(points)), s=6, zorder=2)
     if truth is not None:
-        x, y = np.asarray(truth, np.float64) @ corners
+        x, y = as_numbers("truth", truth) @ corners
         axes.scatter([x], [y], marker="x", color="red", zorder=3)
     for k, (x, y) in enumerate(corners):
         axes.annotate(f"topic {k}", (x, y), textcoords="offset points", xytext=(0, -10 if k < 2 else 5), ha="center")
@@ -111,7 +112,7 @@ def _chosen(
     draws: AnyArray, collections: Sequence[Hashable], topics: Sequence[int] | None, labels: Sequence[str] | None,
     level: float,
 ) -> tuple[Interval, list[int], list[str]]:  # fmt: skip
-    values = np.asarray(draws, np.float64)
+    values = as_numbers("draws", draws)
     if values.ndim != 3 or values.shape[1] != len(collections):
         raise InputError(f"draws has shape {values.shape}; expected samples × {len(collections)} collections × topics.")
     chosen = list(range(values.shape[2])) if topics is None else [int(k) for k in topics]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import as_array, as_numbers
 from topicloom.errors import InputError
 
 
@@ -31,7 +32,7 @@ class Change(NamedTuple):
 def draw_interval(draws: AnyArray, level: float = 0.9) -> Interval:
     """Mean and equal-tailed interval over the first axis."""
     _check_level(level)
-    values = np.asarray(draws, np.float64)
+    values = as_numbers("draws", draws)
     if values.ndim < 2 or len(values) == 0:
         raise InputError(f"draws has shape {values.shape}; give at least one draw, of one quantity or more.")
     lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -57,10 +58,10 @@ def mixture_trend(
     it all count the same.
     """
     values = _check_draws(draws)
-    when = np.arange(values.shape[1]) if times is None else np.asarray(times)
+    when = np.arange(values.shape[1]) if times is None else as_array("times", times)
     if when.shape != (values.shape[1],) or when.dtype.kind not in "iuf" or not np.all(np.isfinite(when)):
         raise InputError(f"times must have one number for each of {values.shape[1]} collections.")
-    weight = np.ones(len(when)) if weights is None else np.asarray(weights, np.float64)
+    weight = np.ones(len(when)) if weights is None else as_numbers("weights", weights)
     if weight.shape != when.shape or not np.all(np.isfinite(weight) & (weight >= 0)) or not np.any(weight):
         raise InputError(f"weights must have one number of 0 or more for each of {len(when)} collections, not all 0.")
     away = when - np.average(when, weights=weight)
@@ -73,7 +74,7 @@ def mixture_trend(
 def merged_draws(draws: AnyArray, numbers: AnyArray, weights: AnyArray) -> FloatArray:
     """Draws of merged collections: collection j goes to ``numbers[j]``, with the weight of its documents."""
     values = _check_draws(draws)
-    to, weight = np.asarray(numbers), np.asarray(weights, np.float64)
+    to, weight = as_array("numbers", numbers), as_numbers("weights", weights)
     if to.shape != (values.shape[1],) or weight.shape != to.shape:
         raise InputError(f"numbers and weights must have one entry for each of {values.shape[1]} collections.")
     parts = np.zeros((int(to.max()) + 1, len(to)))
@@ -91,7 +92,7 @@ def _change(values: FloatArray, level: float) -> Change:
 
 
 def _check_draws(draws: AnyArray) -> FloatArray:
-    values = np.asarray(draws, np.float64)
+    values = as_numbers("draws", draws)
     if values.ndim != 3 or 0 in values.shape:
         raise InputError(f"draws has shape {values.shape}; expected samples × collections × topics.")
     return values

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from topicloom._types import BoolArray, FloatArray
+from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom.corpus._checks import as_array, as_numbers
 from topicloom.errors import InputError
 
 
@@ -33,7 +34,7 @@ def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
     """
     from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 
-    truth, scores = _indicator("true", true), np.asarray(scores, np.float64)
+    truth, scores = _indicator("true", true), as_numbers("scores", scores)
     _check_shapes(truth, scores)
     some = truth.any(axis=1)
     best = np.argmax(scores, axis=1)
@@ -53,7 +54,7 @@ def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> d
     equal in size, by probability; ``brier``: mean squared error; ``mean_probability`` and ``base_rate``:
     the two that should be alike.
     """
-    truth, p = _indicator("true", true).ravel(), np.asarray(probability, np.float64)
+    truth, p = _indicator("true", true).ravel(), as_numbers("probability", probability)
     _check_shapes(_indicator("true", true), p)
     p = p.ravel()
     groups = np.array_split(np.argsort(p, kind="stable"), n_bins)
@@ -68,7 +69,7 @@ def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> d
 
 def _indicator(name: str, values: Any) -> BoolArray:
     is_sparse: bool = sp.issparse(values)  # named, because narrowing here would hide the attributes from mypy
-    dense = values.toarray() if is_sparse else np.asarray(values)
+    dense: AnyArray = values.toarray() if is_sparse else as_array(name, values)
     if dense.ndim != 2 or not np.all((dense == 0) | (dense == 1)):
         raise InputError(f"{name} must be a documents × labels matrix of 0 and 1.")
     return dense.astype(bool)

@@ -11,10 +11,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus._checks import as_array
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.splits import split_halves
 from topicloom.errors import InputError
-from topicloom.evaluation.topics import check_alpha, check_distributions, check_topics
+from topicloom.evaluation.topics import check_alpha, check_corpus, check_distributions, check_topics
 from topicloom.inference.foldin import FoldIn, fold_in, sorted_words
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
 from topicloom.kernels._jit import as_input, kernel, reducing_kernel
@@ -104,6 +105,7 @@ def log_likelihood(topics: AnyArray, theta: AnyArray, corpus: Corpus) -> float:
     from it flatters the model: for unseen documents use ``completion_perplexity`` or ``left_to_right``. −inf
     if a word has no probability.
     """
+    check_corpus(corpus)
     phi = check_topics(topics, corpus.n_words)
     shares = check_distributions("theta", theta, "document")
     if shares.shape != (corpus.n_docs, len(phi)):
@@ -134,6 +136,7 @@ def left_to_right(
     A document's value depends on its counts, the topics and ``seed``: not on its row, on the other documents,
     on the order of its words (they are read in a random order of their own) or on ``n_jobs``.
     """
+    check_corpus(corpus)
     phi = check_topics(topics, corpus.n_words)
     prior = as_input(check_alpha(alpha, len(phi)))
     _check_tokens(corpus)
@@ -233,6 +236,7 @@ def _check_completion(
     name: str = "topics",
     alpha_row: Int32Array | None = None,
 ) -> tuple[FloatArray, FloatArray, Halves]:
+    check_corpus(corpus)
     phi = check_topics(topics, corpus.n_words, name)
     prior = check_alpha(alpha, len(phi)) if alpha_row is None else _check_rows(alpha, alpha_row, len(phi), corpus)
     observed, held_out = split(corpus) if callable(split) else split
@@ -252,10 +256,10 @@ def _check_completion(
 
 
 def _check_rows(alpha: AnyArray, alpha_row: AnyArray, n_topics: int, corpus: Corpus) -> FloatArray:
-    rows = np.asarray(alpha)
+    rows = as_array("alpha", alpha)
     if rows.ndim != 2 or len(rows) == 0:
         raise InputError(f"with alpha_row alpha must be rows × topics; it has shape {rows.shape}.")
-    at = np.asarray(alpha_row)
+    at = as_array("alpha_row", alpha_row)
     if at.shape != (corpus.n_docs,) or at.dtype.kind not in "iu" or np.any((at < 0) | (at >= len(rows))):
         raise InputError(f"alpha_row must name one of {len(rows)} rows for each of {corpus.n_docs} documents.")
     return np.array([check_alpha(row, n_topics) for row in rows])
@@ -267,5 +271,5 @@ def _check_tokens(corpus: Corpus) -> None:
 
 
 def _check_estimator(estimator: str) -> None:
-    if estimator not in _ESTIMATORS:
+    if not isinstance(estimator, str) or estimator not in _ESTIMATORS:
         raise InputError(f"estimator={estimator!r} is not known; choose one of {', '.join(map(repr, _ESTIMATORS))}.")

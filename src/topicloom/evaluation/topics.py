@@ -1,18 +1,23 @@
 """Measures of the topics themselves, and the checks that every measure makes of the arrays it is given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus._checks import as_array, as_numbers, shown
+from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.kernels.product import product
 
 Topics: TypeAlias = Sequence[Sequence[str]] | AnyArray
 Metric: TypeAlias = Literal["jensen_shannon", "hellinger", "cosine"]
 
+_EXPECTED = (
+    "give each topic as a list of words, as in [['river', 'bank']], or all of them as a topics × words array of numbers"
+)
 _ROW_SUM_TOLERANCE = 1e-6  # ten times what rounding to float32 can do to a sum of one
 
 
@@ -39,7 +44,7 @@ def topic_diversity(topics: Topics, n_words: int = 25) -> float:
     check_n_words(n_words)
     best: list[Any]
     if is_matrix(topics):
-        best = top_words(np.asarray(topics), n_words).ravel().tolist()
+        best = top_words(as_array("topics", topics), n_words).ravel().tolist()
     else:
         best = [word for words in check_word_lists(topics) for word in words[:n_words]]
     return len(set(best)) / len(best)
@@ -52,7 +57,7 @@ def topic_sizes(theta: AnyArray, lengths: AnyArray) -> FloatArray:
     (``corpus.doc_lengths``), so that a long document counts for more than a short one.
     """
     shares = check_distributions("theta", theta, "document")
-    weight = np.asarray(lengths, dtype=np.float64)
+    weight = as_numbers("lengths", lengths)
     if weight.shape != (len(shares),):
         raise InputError(f"lengths has shape {weight.shape} but theta has {len(shares)} documents; give one for each.")
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
@@ -110,7 +115,7 @@ def exclusivity(topics: AnyArray, n_words: int = 10) -> FloatArray:
 
 def top_words(topics: AnyArray, n_words: int) -> Int64Array:
     """Numbers of the ``n_words`` best words of each topic, best first; of equals, the lower number first."""
-    scores = np.asarray(topics)
+    scores = as_array("topics", topics)
     check_n_words(n_words)
     if scores.ndim != 2 or scores.dtype.kind not in "buif":
         raise InputError(
@@ -138,13 +143,12 @@ def is_matrix(topics: Topics) -> bool:
 def check_word_lists(topics: Topics) -> list[list[str]]:
     """The words of each topic, as lists of distinct strings."""
     lists: list[list[str]] = []
+    if isinstance(topics, str | Mapping) or not isinstance(topics, Iterable):
+        raise InputError(f"topics is {shown(topics)}; {_EXPECTED}.")
     for k, words in enumerate(topics):
         listed = isinstance(words, Sequence | np.ndarray) and not isinstance(words, str)
         if not listed or not all(isinstance(word, str) for word in words):
-            raise InputError(
-                f"topic {k} is {words!r}; give each topic as a list of words, as in [['river', 'bank']], "
-                "or all of them as a topics × words array of numbers."
-            )
+            raise InputError(f"topic {k} is {shown(words)}; {_EXPECTED}.")
         if len(words) == 0:
             raise InputError(f"topic {k} has no words.")
         if len(set(words)) != len(words):
@@ -172,7 +176,7 @@ def check_topics(topics: AnyArray, n_words: int | None = None, name: str = "topi
 
 def check_alpha(alpha: AnyArray, n_topics: int) -> FloatArray:
     """The prior of the topic shares, one positive number for each topic."""
-    prior = np.asarray(alpha, dtype=np.float64)
+    prior = as_numbers("alpha", alpha)
     if prior.shape != (n_topics,):
         raise InputError(
             f"alpha has shape {prior.shape} but there are {n_topics} topics; give one value for each "
@@ -186,7 +190,7 @@ def check_alpha(alpha: AnyArray, n_topics: int) -> FloatArray:
 
 def check_distributions(name: str, rows: AnyArray, row_is: str) -> FloatArray:
     """A two-dimensional float64 array whose rows are probabilities that sum to one."""
-    given = np.asarray(rows)
+    given = as_array(name, rows)
     if given.ndim != 2 or given.size == 0 or given.dtype.kind not in "buif":
         raise InputError(
             f"{name} must be a two-dimensional array of probabilities, one row for each {row_is}, "
@@ -202,6 +206,11 @@ def check_distributions(name: str, rows: AnyArray, row_is: str) -> FloatArray:
         r = int(np.argmax(np.abs(sums - 1.0)))
         raise InputError(f"{name}: {row_is} {r} sums to {sums[r]:.6g}; it must sum to 1. Divide each row by its sum.")
     return array
+
+
+def check_corpus(corpus: Any) -> None:
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"corpus is {shown(corpus)}; expected a Corpus, as topicloom.from_texts or from_matrix gives.")
 
 
 def check_finite(name: str, array: AnyArray, row_is: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom.corpus._checks import as_array, as_numbers
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_distributions
 
@@ -30,7 +31,7 @@ def topic_weights(
     if when.shape != (len(shares),):
         raise InputError(f"times has shape {when.shape} but theta has {len(shares)} documents; give one for each.")
     if documents is not None:
-        mask = np.asarray(documents)
+        mask = as_array("documents", documents)
         if mask.shape != when.shape or mask.dtype != bool:
             raise InputError(f"documents must be a mask of {len(shares)} values, True for those that count.")
         if not mask.any():
@@ -85,10 +86,10 @@ def bucket_histogram(lengths: AnyArray, bins: Any = 40, topic_weight: AnyArray |
     With ``topic_weight`` each topic's buckets count in proportion to it; w_t = Σ_y θ_y(t) (eq. 7) is
     ``weights.sum(axis=0)``. Topics without weight count for nothing.
     """
-    given = np.asarray(lengths, np.float64)
+    given = as_numbers("lengths", lengths)
     if given.ndim != 2:
         raise InputError(f"lengths must be topics × buckets, as bucket_lengths gives, not of shape {given.shape}.")
-    weight = np.ones(len(given)) if topic_weight is None else np.asarray(topic_weight, np.float64)
+    weight = np.ones(len(given)) if topic_weight is None else as_numbers("topic_weight", topic_weight)
     if weight.shape != (len(given),) or not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise InputError(f"topic_weight must have one number of 0 or more for each of {len(given)} topics.")
     used = np.isfinite(given).all(axis=1) & (weight > 0)
@@ -110,7 +111,7 @@ def _numbers(times: AnyArray) -> FloatArray:
 
 def _times(times: AnyArray, unit: str | None) -> AnyArray:
     """Time stamps as whole numbers or dates."""
-    when = np.asarray(times)
+    when: AnyArray = as_array("times", times)
     if when.dtype.kind == "O" or when.dtype.kind in "US":
         try:
             when = when.astype("datetime64")
@@ -118,7 +119,10 @@ def _times(times: AnyArray, unit: str | None) -> AnyArray:
             when = _numbers(when)
     if when.dtype.kind == "f" and np.all(np.isfinite(when)) and np.all(when == np.floor(when)):
         when = when.astype(np.int64)
-    if when.dtype.kind not in "iuM" or when.size == 0 or (when.dtype.kind == "M" and np.isnat(when).any()):
+    if when.dtype.kind == "M" and np.isnat(when).any():
+        where = int(np.argmax(np.isnat(when)))
+        raise InputError(f"times: entry {where} is missing (NaT); give the date of every document.")
+    if when.dtype.kind not in "iuM" or when.size == 0:
         raise InputError(
             f"times of type {when.dtype} cannot be used: each must be a whole number, such as a year, or a date."
         )

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import Int32Array
-from topicloom.corpus._columns import group_kind, group_value
+from topicloom.corpus._checks import as_array, shown
+from topicloom.corpus._columns import group_kind, group_value, is_missing
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, counted, there_are
 
@@ -19,11 +20,11 @@ def with_groups(corpus: Corpus, groups: Any, *, every: bool, name: str = "groups
     if groups is None:
         labels = corpus.groups
     else:
+        if hasattr(groups, "__array__") and not isinstance(groups, np.ndarray | Iterable):
+            groups = as_array(name, groups)
         if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Iterable):
-            raise InputError(f"{name} is {type(groups).__name__}; give one label per document, such as a year.")
-        if isinstance(groups, np.ndarray) and groups.dtype.kind == "M":
-            groups = groups.astype("datetime64[us]")  # nanoseconds would come out as whole numbers
-        labels = tuple(groups.tolist() if hasattr(groups, "tolist") else groups)
+            raise InputError(f"{name} is {shown(groups)}; give one label per document, such as a year.")
+        labels = tuple(_listed(groups))
         if len(labels) != corpus.n_docs:
             raise InputError(
                 f"{name} has {counted(len(labels), 'labels')} but {there_are(corpus.n_docs, 'documents')}; "
@@ -43,7 +44,7 @@ def training_groups(corpus: Corpus, groups: Any, y: Any) -> Corpus:
     """The corpus with a collection for each document: ``groups``, or ``y``, or its own."""
     given = with_groups(corpus, groups, every=True)
     if y is not None:
-        named = with_groups(corpus, np.asarray(y) if hasattr(y, "__array__") else y, every=True, name="y")
+        named = with_groups(corpus, y, every=True, name="y")
         if given.groups is not None and given.groups != named.groups:
             where = "the corpus has groups" if groups is None else "groups are given"
             raise InputError(
@@ -59,11 +60,24 @@ def training_groups(corpus: Corpus, groups: Any, y: Any) -> Corpus:
     return given
 
 
+def _listed(groups: Any) -> Iterable[Any]:
+    if hasattr(groups, "columns") and hasattr(groups, "to_numpy"):  # a frame, which would give its names
+        groups = groups.to_numpy()
+    if isinstance(groups, np.ndarray) and groups.dtype.kind == "M":
+        groups = groups.astype("datetime64[us]")  # nanoseconds would come out as whole numbers
+    return groups.tolist() if hasattr(groups, "tolist") else groups  # type: ignore[no-any-return]
+
+
 def _label(d: int, label: Any) -> Hashable:
+    """A label of Python's own type; None for one that is missing."""
+    if is_missing(label):
+        return None
     plain = label.item() if isinstance(label, np.generic) else label
     if not isinstance(plain, Hashable):
-        raise InputError(f"document {d}: {plain!r} is no label of a collection; it must be hashable, such as a string.")
-    return None if isinstance(plain, float) and np.isnan(plain) else plain
+        raise InputError(
+            f"document {d}: {shown(plain)} is no label of a collection; it must be hashable, such as a string."
+        )
+    return plain
 
 
 def collections_of(corpus: Corpus) -> tuple[tuple[Hashable, ...], Int32Array]:

@@ -1,43 +1,51 @@
 """Checks of parameters and data that models share. Everything is checked before anything is changed."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from topicloom._types import FloatArray
+from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning, StorageError, warn
 
 F = TypeVar("F", bound=Callable[..., None])
 SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
 
+# Bounds of priors, weights of a loss and the like. Beside counts, which are below 2³¹, a prior under the lower one is
+# as good as none, and one over the upper one as good as infinite. Between them all that is made of two such numbers
+# and a count, squared, stays within 10^±70: far inside what a number of 64 bits can hold, so that no sum becomes NaN.
+LEAST, MOST = 1e-12, 1e12
+_LARGEST_COUNT = 2.0**31  # as of the matrices that corpora are made of
+
 
 def check_whole(name: str, value: Any, least: int) -> int:
     """A whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+        raise InputError(f"{name}={shown(value)} must be a whole number of at least {least}.")
     return int(value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    if value not in choices:
-        raise InputError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, choices))}.")
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name}={shown(value)} is not known; choose one of {', '.join(map(repr, choices))}.")
     return str(value)
 
 
 def check_prior(name: str, value: Any, size: int, of: str, default: float) -> FloatArray:
     """A Dirichlet parameter as a vector: from a positive number, a vector of them, or None for the default."""
-    vector = np.asarray(default if value is None else value, np.float64)
+    vector = as_numbers(name, default if value is None else value)
     if vector.ndim == 0:
         vector = np.full(size, vector)
     if vector.shape != (size,):
         raise InputError(f"{name} has shape {vector.shape}; give one number, or one for each of {size} {of}.")
-    if not np.all(np.isfinite(vector)) or np.any(vector <= 0):
-        bad = vector[~(np.isfinite(vector) & (vector > 0))][0]
-        raise InputError(f"{name} contains {bad}; every value must be positive and finite.")
+    usable = (vector >= LEAST) & (vector <= MOST)
+    if not np.all(usable):
+        raise InputError(f"{name} contains {vector[~usable][0]}; every value must be from {LEAST:g} to {MOST:g}.")
     return vector
 
 
@@ -52,23 +60,52 @@ def draw_seed(random_state: Any) -> int:
     else:
         from sklearn.utils import check_random_state
 
-        source = check_random_state(random_state)  # which says what is wrong
+        try:
+            source = check_random_state(random_state)
+        except Exception as error:
+            raise InputError(
+                f"random_state={shown(random_state)} must be None, a whole number or a numpy.random.RandomState."
+            ) from error
     return int(source.randint(np.iinfo(np.int32).max))
 
 
 def check_number(name: str, value: Any, least: float, most: float) -> float:
     """A finite number from ``least`` to ``most``."""
     right = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not right or not np.isfinite(value) or not least <= value <= most:
+    if not right or not least <= value <= min(most, sys.float_info.max):
         limit = f"of at least {least:g}" if np.isinf(most) else f"from {least:g} to {most:g}"
-        raise InputError(f"{name}={value!r} must be a number {limit}.")
+        raise InputError(f"{name}={shown(value)} must be a number {limit}.")
     return float(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A positive number that calculations can bear."""
+    return check_number(name, value, LEAST, MOST)
 
 
 def check_some_tokens(corpus: Corpus) -> None:
     if corpus.n_tokens == 0:
         what = "the document is" if corpus.n_docs == 1 else f"all {corpus.n_docs} documents are"
         raise InputError(f"{what} empty: there is no word to learn topics from.")
+
+
+def check_weights(corpus: Corpus, least: float = LEAST) -> None:
+    """Weights of words that calculations can bear."""
+    if corpus.weights is None or corpus.n_tokens == 0:
+        return
+    most, total = float(corpus.weights.max()), float(corpus.weights.sum())
+    if most > _LARGEST_COUNT:
+        entry = int(corpus.weights.argmax())
+        doc = int(np.searchsorted(corpus.doc_ptr, entry, side="right")) - 1
+        raise InputError(
+            f"document {doc}: the weight {most:g} for {corpus.vocabulary[corpus.words[entry]]!r} is not usable; "
+            "weights must be at most 2**31. Divide all of them by one number."
+        )
+    if total < least:
+        raise InputError(
+            f"all weights together are {total:g}; they must be at least {least:g}. Multiply all of them by one number, "
+            "so that those of a document sum to about its number of words."
+        )
 
 
 def check_whole_tokens(corpus: Corpus) -> None:
@@ -87,9 +124,8 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
     """What is added to β for seed words: in its topic, ``weight`` times the word's count in the corpus."""
     if seed_words is None:
         return {}
-    if not np.isfinite(weight) or weight <= 0:
-        raise InputError(f"seed_weight={weight!r} must be positive and finite.")
-    if isinstance(seed_words, str):
+    check_positive("seed_weight", weight)
+    if isinstance(seed_words, str | Set) or not isinstance(seed_words, Iterable):
         raise InputError("seed_words must map topic numbers to lists of words, for instance {0: ['goal', 'match']}.")
     items = seed_words.items() if isinstance(seed_words, Mapping) else enumerate(seed_words)
     index = {word: v for v, word in enumerate(corpus.vocabulary)}
@@ -97,19 +133,27 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
     missing: list[str] = []
     for topic, words in items:
         if isinstance(topic, bool) or not isinstance(topic, int | np.integer) or not 0 <= topic < n_topics:
-            raise InputError(f"seed_words names topic {topic!r}; topics are numbered 0 to {n_topics - 1}.")
-        if isinstance(words, str):
-            raise InputError(f"seed_words of topic {topic} is the text {words!r}; give a list of words.")
-        for word in words:
+            raise InputError(f"seed_words names topic {shown(topic)}; topics are numbered 0 to {n_topics - 1}.")
+        for word in _seeds_of(topic, words):
             v = index.get(word)
             if v is None:
                 missing.append(word)
             else:
                 boosts.setdefault(v, np.zeros(n_topics))[topic] += weight * max(int(corpus.word_counts[v]), 1)
     if missing:
-        shown = ", ".join(map(repr, missing[:10])) + (", …" if len(missing) > 10 else "")
-        warn(f"seed words not in the vocabulary, without effect: {shown}.", SeedWordWarning)
+        names = ", ".join(map(repr, missing[:10])) + (", …" if len(missing) > 10 else "")
+        warn(f"seed words not in the vocabulary, without effect: {names}.", SeedWordWarning)
     return boosts
+
+
+def _seeds_of(topic: int, words: Any) -> tuple[str, ...]:
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable) or getattr(words, "ndim", 1) == 0:
+        raise InputError(f"seed_words of topic {topic} is {shown(words)}; give a list of words.")
+    found = tuple(words)
+    for word in found:
+        if not isinstance(word, str):
+            raise InputError(f"seed_words of topic {topic} has {shown(word)}; every word must be a string.")
+    return found
 
 
 def with_parameters_of(parent: type) -> Callable[[F], F]:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray
 from topicloom.arrays import from_bytes, to_bytes
-from topicloom.corpus._checks import check_encodable
+from topicloom.corpus._checks import check_encodable, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.directories import Part, Stored
 from topicloom.errors import InputError, counted, there_are
@@ -16,7 +16,7 @@ from topicloom.inference.labeled import LabelSets
 from topicloom.manifests import LABELS
 from topicloom.models import _stored_checks
 
-_EXPECTED = "give a documents × labels matrix of 0 and 1, or one list of label names a document"
+_EXPECTED = "give a documents × labels matrix of 0 and 1, or one list of label names per document"
 
 
 def read_labels(Y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
@@ -157,12 +157,13 @@ def _name_lists(Y: Any, n_docs: int) -> list[tuple[Any, ...]]:
         )
     lists = []
     for d, row in enumerate(rows):
-        own = (row,) if isinstance(row, str) or not isinstance(row, Iterable) else tuple(row)
+        single = isinstance(row, str | bytes) or not isinstance(row, Iterable) or getattr(row, "ndim", 1) == 0
+        own = (row,) if single else tuple(row)
         for name in own:
             if not isinstance(name, str | int | np.integer | float):
-                raise InputError(f"document {d}: {name!r} is no label; a label is a string or a number.")
+                raise InputError(f"document {d}: {shown(name)} is no label; a label is a string or a number.")
             if isinstance(name, float) and not name.is_integer():
-                raise InputError(f"document {d}: {name!r} is no label; numbers of classes are whole.")
+                raise InputError(f"document {d}: {shown(name)} is no label; numbers of classes are whole.")
         lists.append(tuple(dict.fromkeys(own)))
     return lists
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array
+from topicloom.corpus._checks import shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, counted
 
@@ -45,11 +46,11 @@ def _flat(X: Any) -> Any:
 
 def _cut(symbols: Any, lengths: Any) -> list[Any]:
     if isinstance(lengths, str | bytes) or not hasattr(lengths, "__iter__"):
-        raise InputError(f"lengths={lengths!r} must be a list of whole numbers, the length of each sequence in X.")
+        raise InputError(f"lengths={shown(lengths)} must be a list of whole numbers, the length of each sequence in X.")
     sizes = list(lengths)
     for s, size in enumerate(sizes):
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InputError(f"lengths[{s}]={size!r} must be a whole number of at least 0: a sequence's length.")
+            raise InputError(f"lengths[{s}]={shown(size)} must be a whole number of at least 0: a sequence's length.")
     ends = np.cumsum([0, *sizes]).tolist()
     if len(sizes) == 0 or ends[-1] != len(symbols):
         raise InputError(f"lengths sum to {ends[-1]} but X has {len(symbols)} symbols; give each sequence's length.")
@@ -101,7 +102,7 @@ def _unmasked(X: Any, where: str) -> Any:
 
 def _missing(where: str, symbol: object) -> str:
     return (
-        f"{where}: a symbol is missing ({symbol!r}). Split the sequence there into two, or give what is missing a "
+        f"{where}: a symbol is missing ({shown(symbol)}). Split the sequence there into two, or give what is missing a "
         "symbol of its own; leaving it out would make neighbours of symbols that are none."
     )
 
@@ -117,14 +118,14 @@ def read_alphabet(alphabet: Any) -> Alphabet | None:
         return None
     if isinstance(alphabet, int | np.integer) and not isinstance(alphabet, bool):
         if not 1 <= alphabet <= _MOST:
-            raise InputError(f"alphabet={alphabet!r} must be from 1 to {_MOST:,}, or a list of symbols.")
+            raise InputError(f"alphabet={shown(alphabet)} must be from 1 to {_MOST:,}, or a list of symbols.")
         return tuple(range(int(alphabet)))
     if isinstance(alphabet, str) or not isinstance(alphabet, Sequence | np.ndarray) or len(alphabet) == 0:
-        raise InputError(f"alphabet={alphabet!r} must be a number of symbols, or a list of at least one.")
+        raise InputError(f"alphabet={shown(alphabet)} must be a number of symbols, or a list of at least one.")
     symbols = tuple(_plain(symbol, "alphabet") for symbol in alphabet)
     if len(set(symbols)) != len(symbols):
         twice = next(symbol for i, symbol in enumerate(symbols) if symbol in symbols[:i])
-        raise InputError(f"alphabet has {twice!r} twice; symbols must be distinct.")
+        raise InputError(f"alphabet has {shown(twice)} twice; symbols must be distinct.")
     return symbols
 
 
@@ -218,7 +219,7 @@ def _plain(symbol: Any, where: str) -> Hashable:
     try:
         hash(value)
     except TypeError as error:
-        raise InputError(f"{where}: the symbol {symbol!r} cannot be hashed; use strings or numbers.") from error
+        raise InputError(f"{where}: the symbol {shown(symbol)} cannot be hashed; use strings or numbers.") from error
     if _is_nan(value):
         raise InputError(_missing(where, symbol))
     return value  # type: ignore[no-any-return]
@@ -264,6 +265,6 @@ def _numbers(s: int, whole: AnyArray, n: int) -> Int32Array:
 
 def _unknown(s: int, t: int, symbol: object, n: int) -> str:
     return (
-        f"sequence {s}, place {t}: the symbol {symbol!r} is not one of the alphabet's {n}. Name all symbols in "
+        f"sequence {s}, place {t}: the symbol {shown(symbol)} is not one of the alphabet's {n}. Name all symbols in "
         "alphabet= when fitting, or split the sequence there into two."
     )

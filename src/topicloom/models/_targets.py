@@ -1,15 +1,22 @@
 """What supervised models are asked to predict, as it comes in: classes, label sets or numbers, and in files."""
 
+from collections.abc import Iterable, Sized
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.directories import Part, Stored
 from topicloom.errors import InputError, counted, there_are
 from topicloom.manifests import TARGETS
-from topicloom.models import _labels, _stored_checks
+from topicloom.models import _labels, _refused, _stored_checks
+from topicloom.models._inputs import MOST
+
+LARGEST = 1e100  # of numbers to predict: sums of their squares stay finite
+
+LARGEST = 1e100  # of numbers to predict: the squares of all of them can be added up
 
 Kind = Literal["binary", "multiclass", "multilabel", "regression"]
 
@@ -34,21 +41,23 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
         single = all(len(own) == 1 for own in corpus.labels)
         y = [own[0] for own in corpus.labels] if single else corpus.labels
     if hasattr(y, "__array__") and not hasattr(y, "shape"):
-        y = np.asarray(y)
+        with _refused.in_own_words(y, _refused.CLASSES):
+            y = np.asarray(y)
     if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
         y = [own.tolist() for own in y]
     if not _has_several(y):
-        names = _class_names(y)
+        with _refused.in_own_words(y, _refused.CLASSES):
+            names = _class_names(y)
+            _check_classes(names)
         if len(names) != corpus.n_docs:
             raise InputError(
                 f"y has {counted(len(names), 'entries')} but {there_are(corpus.n_docs, 'documents')}; "
                 "give one for each."
             )
-        _check_classes(names)
         classes, number = np.unique(names, return_inverse=True)
         _labels.check_names(classes)
         if len(classes) < 2:
-            raise InputError(f"y has one class, {classes[0]!r}; at least two classes are needed to tell apart.")
+            raise InputError(f"y has one class, {shown(classes[0])}; at least two classes are needed to tell apart.")
         if len(classes) == 2:
             return Targets("binary", np.where(number.reshape(-1, 1) == 1, 1.0, -1.0), classes)
         own = number.reshape(-1, 1) == np.arange(len(classes))
@@ -58,7 +67,7 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
 
 
 # Vectors of strings or whole numbers are taken here as scikit-learn would take them, which saves importing it; it sees
-# to all else, and says what is wrong with it.
+# to all else.
 
 
 def _class_names(y: Any) -> AnyArray:
@@ -68,7 +77,7 @@ def _class_names(y: Any) -> AnyArray:
         return y
     from sklearn.utils.validation import column_or_1d
 
-    names: AnyArray = column_or_1d(y, warn=True)
+    names: AnyArray = column_or_1d(_refused.plain_values(y))
     return names
 
 
@@ -89,7 +98,9 @@ def _numbers(y: Any) -> FloatArray:
     from sklearn.utils import check_array
     from sklearn.utils.validation import column_or_1d
 
-    checked: FloatArray = check_array(column_or_1d(y, warn=True).reshape(-1, 1), dtype=np.float64, input_name="y")
+    checked: FloatArray = check_array(
+        column_or_1d(_refused.plain_values(y)).reshape(-1, 1), dtype=np.float64, input_name="y"
+    )
     return checked[:, 0]
 
 
@@ -98,6 +109,8 @@ def _has_several(y: Any) -> bool:
     shape = getattr(y, "shape", None)
     if shape is not None and len(shape) != 1:
         return len(shape) == 2 and shape[1] > 1
+    if not isinstance(y, Sized) or not isinstance(y, Iterable):
+        return False
     return any(isinstance(own, list | tuple | set | frozenset | np.ndarray) for own in y)
 
 
@@ -109,14 +122,31 @@ def read_numbers(y: Any, corpus: Corpus) -> Targets:
                 "requires y to be passed, but the target y is None: give numbers, or a Corpus with responses."
             )
         y = corpus.responses
-    numbers = _numbers(y)
+    with _refused.in_own_words(y, _refused.NUMBERS):
+        numbers = _numbers(y)
     if len(numbers) != corpus.n_docs:
         raise InputError(
             f"y has {counted(len(numbers), 'entries')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
         )
+    _check_range(numbers)
     centre, scale = float(numbers.mean()), float(numbers.std())
     scale = scale if scale > 0 else 1.0
     return Targets("regression", ((numbers - centre) / scale).reshape(-1, 1), np.zeros(0), centre, scale)
+
+
+def _check_range(numbers: FloatArray) -> None:
+    large = np.abs(numbers) > LARGEST
+    if large.any():
+        i = int(np.argmax(large))
+        raise InputError(
+            f"entry {i} of y is {numbers[i]:g}; numbers must be from {-LARGEST:g} to {LARGEST:g}. Divide all of them "
+            "by one number."
+        )
+    if 0 < np.ptp(numbers) < 1 / LARGEST:
+        raise InputError(
+            f"the numbers in y differ by {np.ptp(numbers):g} at most, and {1 / LARGEST:g} is the least that can be "
+            "told apart. Multiply all of them by one number."
+        )
 
 
 def class_weights(given: Any, targets: Targets) -> FloatArray:
@@ -142,9 +172,11 @@ def class_weights(given: Any, targets: Targets) -> FloatArray:
             by_class = np.array([float(given.get(name, 1.0)) for name in classes])
         except (AttributeError, TypeError, ValueError) as error:
             raise InputError("class_weight must be 'balanced' or map class names to weights.") from error
-        if unknown or not np.all(np.isfinite(by_class)) or np.any(by_class < 0):
+        if unknown or not np.all((by_class >= 0) & (by_class <= MOST)):
             what = (
-                f"names {unknown[0]!r}, which is no class" if unknown else "has a weight that is negative or not finite"
+                f"names {unknown[0]!r}, which is no class"
+                if unknown
+                else f"has a weight that is not from 0 to {MOST:g}"
             )
             raise InputError(f"class_weight {what}; the classes are {', '.join(map(repr, classes[:20]))}.")
     if both:

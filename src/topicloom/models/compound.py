@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.estimates import Estimator
@@ -23,6 +24,7 @@ from topicloom.inference.variational import VariationalState, Work
 from topicloom.inference.variational_run import VariationalPlan
 from topicloom.inference.vem import Settings
 from topicloom.kernels.gamma import dirichlets
+from topicloom.kernels.mixtures import SMALLEST
 from topicloom.kernels.rng import stream
 from topicloom.models import _groups, _inputs
 from topicloom.models.collections import CollectionModel
@@ -70,6 +72,7 @@ class CompoundLDA(CollectionModel):
     n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
     """
 
+    _DOC_PRIOR: ClassVar[str] = "concentration"
     _INFERENCES: ClassVar[tuple[str, ...]] = ("ags", "mgs", "vem")
 
     def __init__(
@@ -175,8 +178,8 @@ class CompoundLDA(CollectionModel):
         _inputs.check_whole("n_langevin", self.n_langevin, 1)
         if not 0.05 <= _inputs.check_number("target_acceptance", self.target_acceptance, 0.0, 1.0) <= 0.95:
             raise InputError(f"target_acceptance={self.target_acceptance} must be from 0.05 to 0.95.")
-        if self.concentration is not None and _inputs.check_number("concentration", self.concentration, 0, np.inf) == 0:
-            raise InputError("concentration=0 leaves documents without a mixture; it must be positive.")
+        if self.concentration is not None:
+            _inputs.check_positive("concentration", self.concentration)
         learn_gamma = self.concentration is None if self.learn_priors is None else self.learn_priors
         alpha_prior = None
         if self.collection_prior is None and self.learn_priors is not False:
@@ -222,14 +225,14 @@ class CompoundLDA(CollectionModel):
         k = self.n_components
         if self.mixtures is None:
             return np.full((n_collections, k), 1 / k)
-        pi = np.asarray(self.mixtures, np.float64)
+        pi = as_numbers("mixtures", self.mixtures)
         rows = np.tile(pi, (n_collections, 1)) if pi.ndim == 1 else pi
         if rows.shape != (n_collections, k):
             raise InputError(
                 f"mixtures has shape {pi.shape}; give {k} shares, or a row of them for each of {n_collections} "
                 "collections, in sorted order."
             )
-        if not np.all(np.isfinite(rows) & (rows > 0)) or np.any(np.abs(rows.sum(axis=1) - 1) > 1e-6):
+        if not np.all(rows >= SMALLEST) or np.any(np.abs(rows.sum(axis=1) - 1) > 1e-6):
             raise InputError("mixtures must have positive shares that sum to 1 for each collection.")
         return rows
 
@@ -286,8 +289,6 @@ class CompoundLDA(CollectionModel):
 def _gamma_prior(given: Any) -> tuple[float, float]:
     values = tuple(given) if isinstance(given, list | tuple | np.ndarray) else ()
     if len(values) != 2:
-        raise InputError(f"collection_prior_gamma={given!r} must be a pair: shape and rate of α's gamma prior.")
-    shape, rate = (_inputs.check_number("collection_prior_gamma", value, 0.0, np.inf) for value in values)
-    if shape == 0 or rate == 0:
-        raise InputError(f"collection_prior_gamma={given!r}: shape and rate must be positive.")
+        raise InputError(f"collection_prior_gamma={shown(given)} must be a pair: shape and rate of α's gamma prior.")
+    shape, rate = (_inputs.check_positive("collection_prior_gamma", value) for value in values)
     return shape, rate
