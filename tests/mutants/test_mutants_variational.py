@@ -47,7 +47,7 @@ COLLAPSED = {
     "own contribution left in": ("cvb0", [("own = gamma[i], min(n, 1.0)", "own = gamma[i], 0.0")]),
     "the pair's whole multiplicity left out": ("cvb0", [("own = gamma[i], min(n, 1.0)", "own = gamma[i], n")]),
     "added back once": ("cvb0", [("_set_gamma(g, weight, 1.0 / total, n)", "_set_gamma(g, weight, 1.0 / total, 1.0)")]),
-    "total not lowered by the token": ("cvb0", [("(word[k] - g) / (topic[k] - g)", "(word[k] - g) / topic[k]")]),
+    "total not lowered by the token": ("cvb0", [("/ max(topic[k] - g, _LOW)\n", "/ topic[k]\n")]),
     "stale totals": ("cvb0", [("        topic[k] += x\n", "")]),
     "variance left out": ("cvb", [("power[k] = 0.5 *", "power[k] = 0.0 *")]),
     "variance of the total with the wrong sign": ("cvb", [("0.5 * ((topic_var", "0.5 * (-(topic_var")]),

@@ -232,10 +232,10 @@ BAD_PARAMETERS = {
     "estimator": ("dense", r"estimator='dense' is not known; choose one of 'standard', 'cgs_p'"),
     "sampler": ("magic", r"sampler='magic' is not known"),
     "inference": ("em", r"inference='em' is not known"),
-    "doc_topic_prior": (-1, r"doc_topic_prior contains -1.0; every value must be positive and finite"),
+    "doc_topic_prior": (-1, r"doc_topic_prior contains -1.0; every value must be from 1e-12 to 1e\+12"),
     "topic_word_prior": ([0.1, np.nan], r"topic_word_prior contains nan"),
     "seed_words": ({12: ["a"]}, r"topics are numbered 0 to 2"),
-    "seed_weight": (0, r"seed_weight=0 must be positive"),
+    "seed_weight": (0, r"seed_weight=0 must be a number from 1e-12 to 1e\+12"),
     "n_jobs": (0, r"n_jobs=0"),
     "predict_samples": (0, r"predict_samples=0"),
 }

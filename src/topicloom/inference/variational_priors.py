@@ -128,7 +128,9 @@ def fit_polya(rows: FloatArray, alpha: FloatArray, used: BoolArray) -> FloatArra
     def step(alpha: FloatArray) -> FloatArray:
         vb.sum_digamma(rows, alpha - first, used, top)
         total = alpha.sum()
-        bottom = np.sum(digamma(totals + total) - digamma(total))
+        bottom = float(np.sum(digamma(totals + total) - digamma(total)))
+        if not bottom > 0:  # the prior is so large that rounding leaves nothing of the counts
+            return alpha
         return np.asarray(np.clip(alpha * (top - n_used * digamma(alpha)) / bottom, SMALLEST, _LARGEST))
 
     for _ in range(_ROUNDS):
@@ -153,7 +155,9 @@ def fit_word_polya(word: FloatArray, beta: float) -> float:
 
     def step(beta: float) -> float:
         vb.sum_digamma(word, np.full(n_topics, beta - first), used, top)
-        bottom = n_words * np.sum(digamma(counts + n_words * beta) - digamma(n_words * beta))
+        bottom = float(n_words * np.sum(digamma(counts + n_words * beta) - digamma(n_words * beta)))
+        if not bottom > 0:
+            return beta
         return float(np.clip(beta * (top.sum() - word.size * digamma(beta)) / bottom, SMALLEST, _LARGEST))
 
     for _ in range(_ROUNDS):

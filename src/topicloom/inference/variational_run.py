@@ -6,7 +6,7 @@ run that is stopped and goes on equals one that never stopped.
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -33,6 +33,7 @@ from topicloom.inference.variational import (
     iterate,
     pair_index,
     start,
+    word_prior,
 )
 from topicloom.inference.variational_collections import bound_with_collections, fit_collections, start_collections
 from topicloom.inference.variational_priors import learn_priors
@@ -90,6 +91,15 @@ class VariationalPlan:
     def learns_any(self) -> bool:
         own = self.collections
         return self.learn_alpha or self.learn_beta or (own is not None and (own.learn_gamma or bool(own.alpha_prior)))
+
+    @property
+    def learns_alpha(self) -> bool:
+        return self.learn_alpha or (self.collections is not None and self.collections.learn_gamma)
+
+    @property
+    def settled(self) -> float:
+        """Relative change of a learned prior that does not hold up convergence."""
+        return max(_SETTLED, 10 * self.tol)
 
     def learns(self, iteration: int) -> bool:
         wanted = self.learns_any
@@ -150,11 +160,19 @@ def start_chain(index: PairIndex | None, plan: VariationalPlan, prior: Prior, ch
     return VariationalChain(chain, 0, state, prior)
 
 
+def copied(chain: VariationalChain) -> VariationalChain:
+    """A stream that can go on while this one stays as it is."""
+    assert isinstance(chain.state, StreamState)
+    own = {name: array.copy() for name, array in chain.state._asdict().items()}
+    return replace(chain, state=chain.state._replace(**own))
+
+
 def word_counts(chain: VariationalChain) -> FloatArray:
     """β + E[n_vk] [V, K]."""
     if isinstance(chain.state, StreamState):
         return stochastic.pseudo_counts(chain.state, chain.prior)
-    return chain.state.word.copy()
+    word = chain.state.word
+    return np.where(word > 0, word, word_prior(chain.prior))  # what rounding has taken from a tiny prior
 
 
 def advance(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, plan: VariationalPlan) -> None:
@@ -164,7 +182,12 @@ def advance(corpus: Corpus, index: PairIndex | None, chain: VariationalChain, pl
     else:
         assert index is not None
         value = _iteration(index, chain, plan)
-    unsettled = plan.learns_any and chain.prior_change > max(_SETTLED, 10 * plan.tol)
+    if not np.isfinite(chain.change):
+        raise InputError(
+            f'inference="{plan.mode}" came to numbers that are not finite in iteration {chain.sweep}: priors and '
+            "counts are too large or too small for each other. Bring priors nearer to 1, or scale the counts."
+        )
+    unsettled = plan.learns_any and chain.prior_change > plan.settled
     chain.converged = chain.change < plan.tol and not unsettled
     if value is not None:
         trace = chain.trace

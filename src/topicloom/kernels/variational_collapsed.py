@@ -19,6 +19,7 @@ from topicloom.kernels.special import exp, log
 from topicloom.kernels.sums import largest, sum_of, sum_sizes
 
 _TINY = 1e-30  # below it γ log γ is 0
+_LOW = 1e-13  # of a count with its prior, of which rounding may have left less
 _LEAST, _MOST = 1e-250, 1e250  # outside these a sum of weights is not to be trusted
 
 
@@ -29,7 +30,7 @@ def weigh_mean(
     """CGS_p eq. 6, with ``own`` of a token at γ left out; fills ``weight`` and returns its sum."""
     for k in range(weight.shape[0]):
         g = own * gamma[k]
-        weight[k] = (doc[k] - g) * (word[k] - g) / (topic[k] - g)
+        weight[k] = max(doc[k] - g, _LOW) * max(word[k] - g, _LOW) / max(topic[k] - g, _LOW)
     return sum_of(weight)
 
 
@@ -42,7 +43,7 @@ def _set_power(
     for k in range(power.shape[0]):
         g = own * gamma[k]
         v = g * (1.0 - gamma[k])
-        d, w, t = doc[k] - g, word[k] - g, 1.0 / (topic[k] - g)
+        d, w, t = max(doc[k] - g, _LOW), max(word[k] - g, _LOW), 1.0 / max(topic[k] - g, _LOW)
         by_dw = 1.0 / (d * w)
         by_d, by_w = w * by_dw, d * by_dw
         power[k] = 0.5 * ((topic_var[k] - v) * t * t - (doc_var[k] - v) * by_d * by_d - (word_var[k] - v) * by_w * by_w)
@@ -55,7 +56,7 @@ def _weigh_power(
 ) -> float:  # fmt: skip
     for k in range(weight.shape[0]):
         g = own * gamma[k]
-        weight[k] = (doc[k] - g) * (word[k] - g) / (topic[k] - g) * exp(power[k] - top)
+        weight[k] = max(doc[k] - g, _LOW) * max(word[k] - g, _LOW) / max(topic[k] - g, _LOW) * exp(power[k] - top)
     return sum_of(weight)
 
 
@@ -218,10 +219,11 @@ def entropy(count: FloatArray, gamma: AnyArray) -> float:
 def _weigh_fixed(
     gamma: FloatArray, own: float, doc: FloatArray, var: FloatArray, phi: FloatArray, gaussian: bool, weight: FloatArray
 ) -> float:
-    """The update with the topics known: only the document's count is uncertain."""
+    """The update with the topics known: only the document's count is uncertain. A prior may be 0, if not gaussian."""
+    low = _LOW if gaussian else 0.0
     for k in range(weight.shape[0]):
         g = own * gamma[k]
-        d = doc[k] - g
+        d = max(doc[k] - g, low)
         w = d * phi[k]
         if gaussian:
             w *= exp(-0.5 * (var[k] - g * (1.0 - gamma[k])) / (d * d))

@@ -83,6 +83,12 @@ def check_positive(name: str, value: Any) -> float:
     return check_number(name, value, LEAST, MOST)
 
 
+def check_callbacks(callbacks: Any) -> None:
+    """Functions that are called with a chain."""
+    if not isinstance(callbacks, Sequence) or not all(callable(callback) for callback in callbacks):
+        raise InputError(f"callbacks={shown(callbacks)} must be a list of functions, each of which takes a chain.")
+
+
 def check_some_tokens(corpus: Corpus) -> None:
     if corpus.n_tokens == 0:
         what = "the document is" if corpus.n_docs == 1 else f"all {corpus.n_docs} documents are"

@@ -285,6 +285,7 @@ class TopicModel(Transformer):
             names = getattr(self, "feature_names_in_", None)
             corpus = from_matrix(matrix, None if names is None else [str(name) for name in names])
         _inputs.check_some_tokens(corpus)
+        _inputs.check_weights(corpus)
         self._check_tokens(corpus)
         return corpus
 
@@ -308,6 +309,7 @@ class TopicModel(Transformer):
         else:
             matrix = self._checked_matrix(X, reset=False)
             corpus = from_matrix(matrix, self.vocabulary_)
+        _inputs.check_weights(corpus, least=0.0)
         self._check_tokens(corpus)
         _report_unknown(corpus)
         return corpus

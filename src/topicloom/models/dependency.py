@@ -1,6 +1,6 @@
 """Dependency-LDA: labels that go together, learned by an LDA over label sets (Rubin et al. 2012)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from topicloom.stored_checks import Contents
 
 _TOL, _ROUNDS = 1e-3, 50  # of documents' labels in the label topics
 _LEAST = 1e-2  # of a label; with less it does not count toward the label topics
+
+
+class _LabelTopics(LDA):
+    _TOPICS: ClassVar[str] = "label topics (n_label_topics)"
 
 
 class DependencyLDA(PriorLDA):
@@ -57,7 +61,8 @@ class DependencyLDA(PriorLDA):
         names = tuple(f"label{k}" for k in range(sets.n_labels))
         corpus = Corpus(words=sets.label, doc_ptr=sets.ptr, vocabulary=names)
         n_topics = self.n_label_topics or int(np.clip(np.count_nonzero(self.label_counts_) // 5, 2, 100))
-        lda = LDA(n_topics, topic_word_prior=0.01, max_iter=self.label_sweeps, random_state=self.seed_).fit(corpus)
+        lda = _LabelTopics(n_topics, topic_word_prior=0.01, max_iter=self.label_sweeps, random_state=self.seed_)
+        lda.fit(corpus)
         self._set_label_topics(lda._by_word, lda.alpha_)
 
     def _set_label_topics(self, by_word: FloatArray, alpha: FloatArray) -> None:

@@ -19,7 +19,7 @@ from topicloom.inference.hmm import HMMPrior
 from topicloom.inference.hmm_run import Callback, HMMChain, HMMPlan
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.manifests import CORPUS
-from topicloom.models import _inputs, _sequences, _stored_checks
+from topicloom.models import _inputs, _published, _sequences, _stored_checks
 from topicloom.models.hmm_stored import StoredHMM
 from topicloom.progress import progress
 
@@ -119,6 +119,7 @@ class HMM(StoredHMM):
         With ``lengths`` (whole numbers that sum to the number of symbols) X is all sequences end to end: a vector, a
         list of symbols or a column.
         """
+        _inputs.check_callbacks(callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus, alphabet = _sequences.training_corpus(X, _sequences.read_alphabet(self.alphabet), lengths)
@@ -126,7 +127,7 @@ class HMM(StoredHMM):
         run = None
         if self.checkpoint_dir is not None:
             params = self._plain_params(alphabet)
-            run = storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, params, seed)
+            run = storage.start_run(self.checkpoint_dir, corpus, type(self).__name__, params, seed)
         chains = [hmm_run.start_chain(corpus, prior, plan, index) for index in range(self.n_chains)]
         self._run(corpus, alphabet, prior, chains, plan, callbacks, run)
         return self
@@ -198,14 +199,15 @@ class HMM(StoredHMM):
                 checkpoint=None if run is None else partial(hmm_run.save_chain, run),
             )
         self.fit_seconds_ = time.perf_counter() - started
-        self._corpus, self._chains, self._stored = corpus, chains, None
-        self.log_joint_ = np.array([hmm_run.final_value(corpus, prior, chain) for chain in chains])
-        self.best_chain_ = int(np.argmax(self.log_joint_))
-        best = chains[self.best_chain_]
-        self.alphabet_, self.seed_, self.interrupted_ = alphabet, plan.seed, interrupted
-        self.n_iter_, self.converged_ = best.sweep, best.converged
-        self.traces_ = tuple(chain.trace for chain in chains)
-        self._set_parameters(hmm_run.estimate(corpus, prior, best, plan))
+        log_joints = np.array([hmm_run.final_value(corpus, prior, chain) for chain in chains])
+        best = chains[int(np.argmax(log_joints))]
+        with _published.publishing(self):
+            self._corpus, self._chains, self._stored = corpus, chains, None
+            self.log_joint_, self.best_chain_ = log_joints, best.index
+            self.alphabet_, self.seed_, self.interrupted_ = alphabet, plan.seed, interrupted
+            self.n_iter_, self.converged_ = best.sweep, best.converged
+            self.traces_ = tuple(chain.trace for chain in chains)
+            self._set_parameters(hmm_run.estimate(corpus, prior, best, plan))
         if run is not None and not interrupted:
             self._write(run)
         if interrupted:

@@ -2,14 +2,13 @@
 
 import json
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
-from topicloom.arrays import from_bytes, to_bytes
+from topicloom.arrays import as_path, from_bytes, to_bytes
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.directories import Part, Stored, finish_run, save_model
@@ -95,9 +94,12 @@ class StoredHMM(Estimator):
     def fingerprint_(self) -> str:
         """A hash of the parameters and of the log joints or likelihoods: equal for equal models."""
         digest = blake2b(digest_size=16)
-        for array in (*self._parameters(), self.log_joint_):
+        for array in self._fitted_numbers():
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def _fitted_numbers(self) -> list[AnyArray]:
+        return [*self._parameters(), self.log_joint_]
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -109,7 +111,7 @@ class StoredHMM(Estimator):
         if corpus:
             chains = {chain_role(chain.index): hmm_run.chain_part(chain) for chain in self.chains_}
             parts = {CORPUS: corpus_part(self.corpus_), **chains}
-        save_model(Path(path), type(self).__name__, params, self.seed_, {**parts, MODEL: self._model_part()})
+        save_model(as_path(path), type(self).__name__, params, self.seed_, {**parts, MODEL: self._model_part()})
 
     def _write(self, run: Stored) -> None:
         """Add the finished model to the directory of its run."""

@@ -22,7 +22,7 @@ from topicloom.inference.labeled import LabelSets
 from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.rng import path_key
 from topicloom.manifests import CORPUS
-from topicloom.models import _inputs, _labels
+from topicloom.models import _inputs, _labels, _published
 from topicloom.models._label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
 from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.classifier import LabelClassifier
@@ -127,6 +127,7 @@ class LabeledLDA(LabelClassifier):
 
     def fit(self, X: Any, Y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
+        _inputs.check_callbacks(callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
@@ -135,7 +136,7 @@ class LabeledLDA(LabelClassifier):
         prior = self._prior(corpus, sets)
         run = None
         if self.checkpoint_dir is not None:
-            folder, beside = Path(self.checkpoint_dir), _labels.labels_part(classes, sets)
+            folder, beside = self.checkpoint_dir, _labels.labels_part(classes, sets)
             run = storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed, beside)
         kernel = self._kernel(corpus, sets, prior)
         chains = [start_chain(kernel, corpus, prior, seed, index) for index in range(self.n_chains)]
@@ -191,6 +192,7 @@ class LabeledLDA(LabelClassifier):
         plan: Plan,
         callbacks: Sequence[Callback] = (),
         run: Stored | None = None,
+        report: bool = True,
     ) -> None:
         checkpoint = None if run is None else partial(storage.save_chain, run)
         started = time.perf_counter()
@@ -200,12 +202,17 @@ class LabeledLDA(LabelClassifier):
                 checkpoint=checkpoint,
             )  # fmt: skip
         log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior) for chain in chains])
-        self._learn(corpus, classes, sets, chains, log_joints, plan.seed, interrupted)
+        with _published.publishing(self):
+            self._learn(corpus, classes, sets, chains, log_joints, plan.seed, interrupted)
         self.fit_seconds_ = time.perf_counter() - started
         if run is not None and not interrupted:
             self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
+        if report:
+            _published.report_topics(
+                self, corpus, chains[0].prior, _published.Learned(), labels=True, what="labels' topics"
+            )  # fmt: skip
 
     def _learn(
         self,
@@ -262,7 +269,7 @@ class LabeledLDA(LabelClassifier):
         prior = second._prior(corpus, sets)
         kernel = second._kernel(corpus, sets, prior)
         chains = [start_chain(kernel, corpus, prior, self.seed_, 0)]
-        second._run(kernel, corpus, self.classes_, sets, chains, second._plan(self.seed_))
+        second._run(kernel, corpus, self.classes_, sets, chains, second._plan(self.seed_), report=False)
         truth = _labels.indicator(self._sets)[held]
         counts = second._fold(self.corpus_.select(held))
         seen = second.label_counts_ > 0
@@ -307,9 +314,8 @@ class PriorLDA(LabeledLDA):
         self.smoothing = smoothing
 
     def _plan(self, seed: int) -> Plan:
-        _inputs.check_number("frequency_weight", self.frequency_weight, 0.0, np.inf)
-        if _inputs.check_number("smoothing", self.smoothing, 0.0, np.inf) == 0:
-            raise InputError("smoothing=0 leaves α of rare labels near 0; give it a positive value.")
+        _inputs.check_number("frequency_weight", self.frequency_weight, 0.0, _inputs.MOST)
+        _inputs.check_positive("smoothing", self.smoothing)
         return super()._plan(seed)
 
     def _prediction_prior(self) -> FloatArray:

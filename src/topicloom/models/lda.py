@@ -22,7 +22,7 @@ from topicloom.inference.parallel import resolve_jobs
 from topicloom.inference.paths import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.inference.variational_run import ALL_MODES
 from topicloom.manifests import CORPUS
-from topicloom.models import _inputs
+from topicloom.models import _inputs, _published
 from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.variational import VariationalMethods, is_variational
 from topicloom.progress import announce, progress
@@ -169,6 +169,7 @@ class LDA(VariationalMethods):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
+        _inputs.check_callbacks(callbacks)
         if is_variational(self):
             return self._fit_variational(X, callbacks)
         seed = _inputs.draw_seed(self.random_state)
@@ -177,7 +178,7 @@ class LDA(VariationalMethods):
         prior = repeated_prior(self._prior(corpus), self.n_paths)
         run = None
         if self.checkpoint_dir is not None:
-            run = storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, self._plain_params(), seed)
+            run = storage.start_run(self.checkpoint_dir, corpus, type(self).__name__, self._plain_params(), seed)
         kernel = self._kernel()
         if self.verbose > 0:
             averaged = self.burn_in is not None
@@ -285,11 +286,14 @@ class LDA(VariationalMethods):
         self.fit_seconds_ = time.perf_counter() - started
         of_chains = [kernel.log_joint(sampled, each.state, each.prior, plan.schedule.n_jobs) for each in chains]
         log_joints = np.array(of_chains) / self.n_paths
-        self._publish(corpus, chains, log_joints, plan.seed, interrupted)
+        with _published.publishing(self):
+            self._publish(corpus, chains, log_joints, plan.seed, interrupted)
         if run is not None and not interrupted:
             self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
+        learns_alpha = plan.learn_alpha or (plan.mixing is not None and plan.mixing.learn_gamma)
+        self._report_topics(corpus, chains[self.best_chain_].prior, learns_alpha, plan.learn_beta)
 
     @classmethod
     def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:

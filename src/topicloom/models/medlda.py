@@ -340,7 +340,7 @@ class MedLDARegressor(SupervisedTopics):
         return ("epsilon_insensitive",)
 
     def _plan(self, seed: int) -> Plan:
-        _inputs.check_number("epsilon", self.epsilon, 0.0, np.inf)
+        _inputs.check_number("epsilon", self.epsilon, 0.0, _targets.LARGEST)
         return super()._plan(seed)
 
     def _read_targets(self, y: Any, corpus: Corpus) -> Targets:

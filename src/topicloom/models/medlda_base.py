@@ -25,7 +25,7 @@ from topicloom.inference.parallel import resolve_jobs
 from topicloom.kernels.product import product
 from topicloom.kernels.rng import path_key
 from topicloom.manifests import CORPUS, TARGETS
-from topicloom.models import _inputs, _stored_checks, _targets
+from topicloom.models import _inputs, _published, _stored_checks, _targets
 from topicloom.models._estimator import check_is_fitted, in_output_container
 from topicloom.models._targets import Kind, Targets
 from topicloom.models.stored import StoredModel
@@ -94,6 +94,7 @@ class SupervisedTopics(StoredModel):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it."""
+        _inputs.check_callbacks(callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
@@ -102,7 +103,7 @@ class SupervisedTopics(StoredModel):
         kernel = self._kernel(targets)
         run = None
         if self.checkpoint_dir is not None:
-            folder, beside = Path(self.checkpoint_dir), _targets.targets_part(targets)
+            folder, beside = self.checkpoint_dir, _targets.targets_part(targets)
             run = storage.start_run(folder, corpus, type(self).__name__, self._plain_params(), seed, beside)
         n_chains = self.n_chains * len(self._task_groups(targets))
         chains = [start_chain(kernel, corpus, prior, seed, index) for index in range(n_chains)]
@@ -119,8 +120,8 @@ class SupervisedTopics(StoredModel):
         for name, least in _WHOLE_NUMBERS.items():
             _inputs.check_whole(name, getattr(self, name), least)
         for name in ("loss_weight", "weight_precision"):
-            if getattr(self, name) is not None and _inputs.check_number(name, getattr(self, name), 0.0, np.inf) == 0:
-                raise InputError(f"{name}=0 must be positive.")
+            if getattr(self, name) is not None:
+                _inputs.check_positive(name, getattr(self, name))
         if self.burn_in is not None and _inputs.check_whole("burn_in", self.burn_in, 1) > self.max_iter:
             raise InputError(
                 f"burn_in={self.burn_in} leaves no sweep to keep of max_iter={self.max_iter}; make it smaller."
@@ -177,11 +178,13 @@ class SupervisedTopics(StoredModel):
         self.fit_seconds_ = time.perf_counter() - started
         n_jobs = plan.schedule.n_jobs
         log_joints = np.array([kernel.log_joint(corpus, chain.state, chain.prior, n_jobs) for chain in chains])
-        self._learn(corpus, targets, chains, log_joints, plan.seed, interrupted)
+        with _published.publishing(self):
+            self._learn(corpus, targets, chains, log_joints, plan.seed, interrupted)
         if run is not None and not interrupted:
             self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
+        _published.report_topics(self, corpus, chains[self.best_chain_].prior, _published.Learned())
 
     def _learn(
         self,

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from topicloom.inference.stochastic import STREAM_MODES, Steps, StreamMode, Stre
 from topicloom.inference.variational import PairIndex, VariationalState, Work, check_whole, fold_in, pair_index
 from topicloom.inference.variational_run import ALL_MODES, VariationalChain, VariationalPlan, VariationalTrace
 from topicloom.manifests import CORPUS, chain_role
-from topicloom.models import _inputs
+from topicloom.models import _inputs, _published
 from topicloom.models._estimator import available_if
 from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.stored import StoredModel, plain
@@ -65,6 +65,9 @@ class VariationalMethods(StoredModel):
     random_state: Any
     verbose: int
 
+    _DOC_PRIOR: ClassVar[str] = "doc_topic_prior"
+    _TOPICS: ClassVar[str] = "topics"
+
     converged_: bool
     _made_with: dict[str, Any]  # what partial_fit cannot change
 
@@ -87,8 +90,8 @@ class VariationalMethods(StoredModel):
         for name in _EXTRA_WHOLE:
             _inputs.check_whole(name, getattr(self, name), 1)
         for name, least, most in (
-            ("tol", 0.0, np.inf), ("mean_change_tol", 0.0, np.inf), ("learning_offset", 0.0, np.inf),
-            ("learning_decay", 0.0, 1.0), ("total_samples", 1.0, np.inf),
+            ("tol", 0.0, np.inf), ("mean_change_tol", 0.0, np.inf), ("learning_offset", 0.0, _inputs.MOST),
+            ("learning_decay", 0.0, 1.0), ("total_samples", 1.0, _inputs.MOST),
         ):  # fmt: skip
             _inputs.check_number(name, getattr(self, name), least, most)
         jobs = resolve_jobs(self.n_jobs)
@@ -123,7 +126,7 @@ class VariationalMethods(StoredModel):
             announce(note + ".")
         run = None
         if self.checkpoint_dir is not None:
-            run = storage.start_run(Path(self.checkpoint_dir), corpus, type(self).__name__, self._plain_params(), seed)
+            run = storage.start_run(self.checkpoint_dir, corpus, type(self).__name__, self._plain_params(), seed)
         index = None if self.inference in STREAM_MODES else pair_index(corpus)
         chains = [variational_run.start_chain(index, plan, prior, number) for number in range(self.n_chains)]
         self._run_variational(corpus, index, chains, plan, callbacks, run)
@@ -154,10 +157,11 @@ class VariationalMethods(StoredModel):
             )
         self.fit_seconds_ = time.perf_counter() - started
         values = np.array([variational_run.final_value(corpus, index, chain, plan) for chain in chains])
-        self._publish(corpus, cast(Any, chains), np.nan_to_num(values, nan=-np.inf), plan.seed, interrupted)
-        self.log_joint_ = values
-        best = chains[self.best_chain_]
-        self.converged_ = best.converged
+        with _published.publishing(self):
+            self._publish(corpus, cast(Any, chains), np.nan_to_num(values, nan=-np.inf), plan.seed, interrupted)
+            self.log_joint_ = values
+            best = chains[self.best_chain_]
+            self.converged_ = best.converged
         if run is not None and not interrupted:
             self._write(run)
         if interrupted:
@@ -168,11 +172,8 @@ class VariationalMethods(StoredModel):
         elif not best.converged and plan.tol > 0 and self.n_iter_ >= plan.max_iter:
             from sklearn.exceptions import ConvergenceWarning
 
-            warn(
-                f"not converged after max_iter={plan.max_iter} iterations: the last one moved {best.change:.2g} of the "
-                f"tokens, tol={plan.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+            warn(_not_converged(best, plan), ConvergenceWarning)
+        self._report_topics(corpus, best.prior, plan.learns_alpha, plan.learn_beta)
 
     @classmethod
     def _resume_variational(cls, stored: Stored, changes: dict[str, Any]) -> Self:
@@ -214,7 +215,7 @@ class VariationalMethods(StoredModel):
             variational_run.memory_note(corpus, self.inference, self.n_components)
             chain = variational_run.start_chain(None, plan, prior, 0)
         else:
-            chain = cast(VariationalChain, self.chains_[self.best_chain_])
+            chain = variational_run.copied(cast(VariationalChain, self.chains_[self.best_chain_]))
         state, mode = cast(StreamState, chain.state), cast(StreamMode, self.inference)
         for docs in stochastic.batches(corpus.n_docs, self.batch_size):
             batch = stochastic.take_batch(corpus, docs)
@@ -223,14 +224,22 @@ class VariationalMethods(StoredModel):
         if plan.learn_beta:
             chain.prior = stochastic.learn_stream_beta(state, mode, chain.prior)
         how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
-        self._publish(corpus, cast(Any, [chain]), np.array([value]), seed, False)
-        self._corpus, self.converged_ = None, False
-        self._text_options, self._reading = how
+        with _published.publishing(self):
+            self._publish(corpus, cast(Any, [chain]), np.array([value]), seed, False)
+            self._corpus, self.converged_ = None, False
+            self._text_options, self._reading = how
+        self._report_topics(corpus, chain.prior, plan.learn_alpha, plan.learn_beta)
         return self
 
     def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
         super()._set_arrays(by_word, alpha, beta)
         self._made_with = {name: plain(getattr(self, name)) for name in _MADE_WITH if hasattr(self, name)}
+
+    def _report_topics(self, corpus: Corpus, prior: Prior, learned_doc: bool, learned_word: bool) -> None:
+        names = _published.Learned(
+            self._DOC_PRIOR if learned_doc else None, "topic_word_prior" if learned_word else None
+        )  # fmt: skip
+        _published.report_topics(self, corpus, prior, names, what=self._TOPICS)
 
     def _check_same_stream(self) -> None:
         """Whether what the topics were made with is as it was: more documents cannot change it."""
@@ -253,7 +262,8 @@ class VariationalMethods(StoredModel):
             return super()._doc_topic_of(chain)
         if self.inference in STREAM_MODES:  # a stream keeps no documents: they are read again
             return with_prior(self._fold(self.corpus_), self.alpha_)
-        return with_prior(cast(VariationalState, chain.state).doc, np.zeros(self.n_components))
+        counts = np.maximum(cast(VariationalState, chain.state).doc, 0.0)  # rounding may take more than a tiny prior
+        return with_prior(counts, np.zeros(self.n_components))
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
         if is_variational(self):
@@ -325,6 +335,16 @@ class VariationalMethods(StoredModel):
 
     def _trace_names(self) -> list[str]:
         return list(vars(VariationalTrace())) if is_variational(self) else super()._trace_names()
+
+
+def _not_converged(chain: VariationalChain, plan: VariationalPlan) -> str:
+    begun = f"not converged after max_iter={plan.max_iter} iterations: "
+    if chain.change < plan.tol:
+        return (
+            f"{begun}topics have settled, but learned priors still moved by {chain.prior_change:.2g} of their size, "
+            f"and {plan.settled:g} counts as settled. Raise max_iter, or give the priors."
+        )
+    return f"{begun}the last one moved {chain.change:.2g} of the tokens, tol={plan.tol:g}. Raise max_iter or tol."
 
 
 def _halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
