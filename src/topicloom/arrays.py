@@ -33,7 +33,7 @@ def as_path(path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise InputError(f"a path must be a string or a path object, not {str(path)[:60]!r}.") from None
+        raise InputError(f"a path must be a string or a path object, not {type(path).__name__}.") from None
 
 
 @contextmanager

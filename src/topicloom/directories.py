@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from topicloom._types import AnyArray
 from topicloom.arrays import (
+    as_path,
     cannot_write,
     check_digest,
     read_arrays,
@@ -71,7 +72,8 @@ class Stored:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Stored":
-        return cls(Path(path), read_manifest(path))
+        folder = as_path(path)
+        return cls(folder, read_manifest(folder))
 
     @property
     def running(self) -> bool:

@@ -8,12 +8,12 @@ last checkpoint.
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from topicloom._types import AnyArray
+from topicloom.arrays import as_path
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part, is_mapped, load_corpus
 from topicloom.directories import Part, Stored, opened
@@ -84,7 +84,7 @@ def load_chain(stored: Stored, index: int, corpus: Corpus, kernel: Kernel, of: B
 
 
 def start_run(
-    folder: Path,
+    folder: PathLike,
     corpus: Corpus,
     kind: str,
     params: Mapping[str, Any],
@@ -92,7 +92,7 @@ def start_run(
     beside: Mapping[str, Part] | None = None,
 ) -> Stored:
     """Prepare a directory for checkpoints, with the corpus and what stands ``beside`` it."""
-    return start_directory(folder, kind, params, seed, {CORPUS: corpus_part(corpus), **(beside or {})})
+    return start_directory(as_path(folder), kind, params, seed, {CORPUS: corpus_part(corpus), **(beside or {})})
 
 
 def read_corpus(stored: Stored) -> Corpus:

@@ -50,7 +50,8 @@ def _wrong(y: Any, numbers: bool) -> str:
     if len(shape) > 1 and shape[1:] != (1,):
         return f"y has shape {tuple(shape)}"
     values = y if isinstance(y, list | tuple | np.ma.MaskedArray) else np.asarray(y).ravel()
-    other = f"Unknown label type: y is an array of {getattr(y, 'dtype', 'mixed')} values" if len(values) else "y is empty"
+    kind = getattr(y, "dtype", "mixed")
+    other = f"Unknown label type: y is an array of {kind} values" if len(values) else "y is empty"
     return next((found for i, value in enumerate(values) if (found := _wrong_entry(i, value, numbers))), other)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from topicloom import storage
 from topicloom._types import AnyArray
-from topicloom.arrays import from_bytes, to_bytes
+from topicloom.arrays import as_path, from_bytes, to_bytes
 from topicloom.corpus.stored import corpus_part, text_options
 from topicloom.directories import Part, Stored, finish_run, save_model
 from topicloom.errors import StorageError
@@ -26,7 +26,7 @@ class StoredModel(TopicModel):
     def save(self, path: storage.PathLike, *, corpus: bool = True) -> None:
         """Write the model to a directory. Without the ``corpus`` it holds no training text and cannot be resumed."""
         check_is_fitted(self, "seed_")
-        save_model(Path(path), type(self).__name__, self._plain_params(), self.seed_, self._parts(corpus))
+        save_model(as_path(path), type(self).__name__, self._plain_params(), self.seed_, self._parts(corpus))
 
     def _parts(self, corpus: bool) -> dict[str, Part]:
         """Files of a saved model."""
