@@ -63,7 +63,7 @@ def targets() -> dict[str, ModuleType]:
     """Modules of the package that write and attempt."""
     found = {}
     for info in pkgutil.iter_modules(tests.fuzz.__path__):
-        if info.name != "__main__":
+        if info.name != "__main__" and not info.name.startswith("test_"):
             module = importlib.import_module(f"tests.fuzz.{info.name}")
             if hasattr(module, "attempt"):
                 found[info.name] = module
