@@ -35,19 +35,20 @@ class Limits:
         new = int(counts.sum(dtype=np.float64 if counts.dtype.kind == "f" else np.int64))
         self.entries += len(counts)
         self.tokens += new
-        self._check("tokens", self.tokens, max(FREE_TOKENS, TOKENS_PER_ENTRY * self.entries), "")
+        self._check("tokens", self.tokens, max(FREE_TOKENS, TOKENS_PER_ENTRY * self.entries), self.entries)
         check_memory(str(self._path), new)
 
     def check_sizes(self, n_docs: int, n_words: int, *, named: bool, entries: int | None = None) -> None:
         """Refuse documents, and words unless a vocabulary names them, that are too many for the entries."""
-        limit = max(FREE, PER_ENTRY * (self.entries if entries is None else entries))
-        self._check("documents", n_docs, limit, "")
+        seen = self.entries if entries is None else entries
+        limit = max(FREE, PER_ENTRY * seen)
+        self._check("documents", n_docs, limit, seen)
         if not named:
-            self._check("words", n_words, limit, " or a vocabulary")
+            self._check("words", n_words, limit, seen, " or a vocabulary")
 
-    def _check(self, what: str, claimed: int, limit: int, other: str) -> None:
+    def _check(self, what: str, claimed: int, limit: int, entries: int, other: str = "") -> None:
         if claimed > (limit if self._max_size is None else self._max_size):
-            least = self._max_size is None and f"more than are plausible for {counted(self.entries, 'entries')}"
+            least = self._max_size is None and f"more than are plausible for {counted(entries, 'entries')}"
             raise InputError(
                 f"{self._path} claims {claimed:,} {what}, {least or f'more than max_size={self._max_size}'}. "
                 f"If that is right, give max_size={claimed} or more{other}; otherwise the file is damaged."

@@ -124,7 +124,9 @@ def csr_from_parts(format: str, parts: Mapping[str, AnyArray], shape: Shape, *, 
     if values.ndim != 1:
         raise _damaged(f"its data are {_about(values)}; expected a value for each entry")
     if format == "csc":
-        return sp.csc_array((_wide(values), indices, indptr), shape=shape).tocsr()
+        matrix = sp.csc_array((_wide(values), indices, indptr), shape=shape).tocsr()
+        matrix.sum_duplicates()
+        return matrix
     matrix = sp.csr_array((_native(values), indices, indptr), shape=shape)  # a new one: its flags are not yet set
     if not matrix.has_canonical_format:
         matrix = sp.csr_array((_wide(values), indices, indptr), shape=shape, copy=True)
