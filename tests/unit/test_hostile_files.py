@@ -169,6 +169,22 @@ def test_damaged_files_are_refused_in_our_own_words(name: str, tmp_path: Path) -
     assert "Traceback" not in str(caught.value)
 
 
+@pytest.mark.parametrize("group", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1" * 400])
+def test_groups_beyond_dates_and_numbers_stay_text(group: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"text,group\nriver,{group}\nbank,{group}\n")
+    corpus = topicloom.read(tmp_path / "a.csv", group_column="group")
+    assert corpus.groups == (group, group)
+
+
+def test_a_number_beyond_floats_is_no_response_and_no_time_and_stays_a_group(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "river", "a": 1' + "0" * 400 + '}\n{"text": "bank", "a": 1.5}\n')
+    for column in ("response_column", "time_column"):
+        with pytest.raises(InputError, match="line 1"):
+            topicloom.read(path, **{column: "a"})
+    assert topicloom.read(path, group_column="a").groups == (10**400, 1.5)
+
+
 # -- claims, with memory and time measured in a child ------------------------------------------------------------------
 
 STATE = b"#doc source pos typeindex type topic\n#alpha : 1\n#beta : 1\n"
