@@ -83,15 +83,16 @@ def digest(value: Any) -> str:
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
-# "small" has long documents, "large" more documents than sums need to be cut among the threads of a BLAS.
+# "small" has long documents; "large" has enough of them for BLAS to cut sums among its threads, "many" enough labels.
 
 
 @cache
 def labeled(size: str) -> Any:
     from topicloom.datasets import synthetic_labeled
 
-    n_docs, length = {"tiny": (60, 12), "small": (240, 40), "large": (12_000, 20)}[size]
-    return synthetic_labeled(n_docs, 150, 6, labels_per_doc=2.0, doc_length=length, seed=1).corpus
+    n_docs, length = {"tiny": (60, 12), "small": (240, 40)}.get(size, (12_000, 20))
+    n_labels = 40 if size == "many" else 6
+    return synthetic_labeled(n_docs, 150, n_labels, labels_per_doc=2.0, doc_length=length, seed=1).corpus
 
 
 @cache
@@ -103,7 +104,7 @@ def corpus(size: str) -> Any:
 
 @cache
 def fresh(size: str) -> Any:
-    """Documents to predict: the training documents of "large", so that there are many; a few of "small"."""
+    """Documents to predict: the training documents of "large", so that there are many; a few of the others."""
     return labeled(size) if size == "large" else labeled(size).select(range(60))
 
 
@@ -161,10 +162,12 @@ def streamed(size: str, mode: str) -> Case:
         from topicloom import LDA
 
         whole = corpus(size)
-        model = LDA(6, inference=mode, random_state=3, n_jobs=n_jobs, total_samples=whole.n_docs, batch_size=11_000)
-        for docs in np.array_split(np.arange(whole.n_docs), 2 if size == "small" else 1):
-            model.partial_fit(whole.select(docs))
-        yield "partial_fit", (model.components_, model.alpha_, model.beta_, model.log_joint_)
+        model = LDA(6, inference=mode, random_state=3, n_jobs=n_jobs, total_samples=whole.n_docs, batch_size=12_000)
+        bounds = []
+        for docs in (np.arange(whole.n_docs), np.arange(whole.n_docs)[::-1], np.arange(whole.n_docs)):
+            bounds.append(model.partial_fit(whole.select(docs)).log_joint_)
+        yield "partial_fit", (model.components_, model.alpha_, model.beta_)
+        yield "bounds", bounds
         yield "fingerprint of partial_fit", model.fingerprint_
 
     return run
@@ -192,9 +195,10 @@ def labels(size: str, kind: str, **options: Any) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
         import topicloom
 
-        quick = {"max_iter": 6, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 30, "burn_in": 15}
-        quick |= {"predict_burn_in": 3, "predict_lag": 1, "predict_samples": 2}
-        model = getattr(topicloom, kind)(random_state=3, n_jobs=n_jobs, holdout=0.5, **quick, **options)
+        quick: dict[str, Any] = {"predict_burn_in": 3, "predict_lag": 1, "predict_samples": 2}
+        quick |= {"max_iter": 30, "burn_in": 15} if size == "small" else {"max_iter": 6, "burn_in": 3, "lag": 1}
+        quick |= {"holdout": 0.9 if size == "many" else 0.5}
+        model = getattr(topicloom, kind)(random_state=3, n_jobs=n_jobs, **quick, **options)
         model.fit(labeled(size))
         yield from published(model)
         yield "threshold", model.threshold_
@@ -326,7 +330,7 @@ def cases() -> dict[str, Case]:
         found[f"LDA 3 shards, {size}"] = lda(size, n_shards=3)
         found[f"LDA 2 chains, 2 paths, burn-in, {size}"] = lda(size, n_chains=2, n_paths=2, burn_in=3, lag=2)
         for mode in ("vb", "cvb0", "cvb", "svb", "scvb0"):
-            found[f"LDA {mode}, {size}"] = lda(size, inference=mode, tol=0.0, batch_size=11_000)
+            found[f"LDA {mode}, {size}"] = lda(size, inference=mode, tol=0.0, batch_size=12_000)
         for mode in ("svb", "scvb0"):
             found[f"LDA {mode} stream, {size}"] = streamed(size, mode)
         for inference in ("ags", "mgs", "vem"):
@@ -347,6 +351,7 @@ def cases() -> dict[str, Case]:
             found[f"HMM {sampler}, {size}"] = hmm(size, sampler=sampler, n_paths=2)
         found[f"HMM em, {size}"] = hmm(size, inference="em")
         found[f"measures, {size}"] = measures(size)
+    found["LabeledLDA, many"] = labels("many", "LabeledLDA")
     found["texts"] = texts()
     found["LDA cvb_exact, tiny"] = lda("tiny", inference="cvb_exact", tol=0.0)
     return found

@@ -22,7 +22,7 @@ from topicloom.models._blas import one_blas_thread
 SOURCE = Path(topicloom.__file__).parent
 ONE = Environment("one of everything")
 MANY = Environment("more", n_jobs=3, blas=2, hash_seed="random", malloc=determinism.ONE_ARENA + determinism.MAPPED)
-SOME = ("MedLDARegressor mh, large", "PriorLDA cvb0, large", "LDA scvb0 stream, large", "HMM em, small", "texts")
+SOME = ("MedLDARegressor mh, large", "LabeledLDA, many", "LDA scvb0 stream, large", "HMM em, small", "texts")
 
 
 def test_results_are_the_same_in_two_environments() -> None:
