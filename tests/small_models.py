@@ -13,6 +13,7 @@ import numpy as np
 
 import topicloom
 from topicloom import Corpus
+from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.inference import blocks
 
 _TEXTS = (
@@ -35,7 +36,16 @@ def _corpus() -> Corpus:
     return topicloom.from_texts(_TEXTS, ids=[f"d{d}" for d in range(len(_TEXTS))])
 
 
-def _lda(**more: Any) -> Callable[..., Any]:
+_KEPT = tempfile.TemporaryDirectory(prefix="small-models-")
+
+
+def _mapped_corpus() -> Corpus:
+    path = Path(_KEPT.name, "a.corpus")
+    save_corpus(_corpus(), path, mapped=True)
+    return load_corpus(path)
+
+
+def _lda(**more: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return lambda **run: topicloom.LDA(3, **_SHORT, **more, **run), (_corpus(),)
 
 
@@ -47,8 +57,10 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             "auto": {**_KEEPING, "n_chains": 2, "seed_words": {1: ["goal", "vote"]}},
             "paths": {**_KEEPING, "n_paths": 2, "sampler": "dense"},
             "course": {**_QUICK, "max_iter": 15, "n_shards": 2, "sampler": "dense", "checkpoint_every": 1},
+            "mapped": {**_KEEPING, "sampler": "dense"},
         }.get(more, {**_QUICK, "sampler": more})
-        return _lda(**options)
+        make, data = _lda(**options)
+        return make, (_mapped_corpus(),) if more == "mapped" else data
     if kind == "variational":
         return _lda(**_VARIATIONAL, inference=more, **({"batch_size": 4} if more in ("scvb0", "svb") else {}))
     if kind == "labels":
@@ -79,16 +91,16 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 _FINISHED = (
-    "lda auto", "lda paths", "lda course", "lda mh", "lda warp", "lda partial", "lda words", "variational vb",
-    "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0", "variational svb",
+    "lda auto", "lda paths", "lda course", "lda mapped", "lda mh", "lda warp", "lda partial", "lda words",
+    "variational vb", "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0", "variational svb",
     "stream scvb0", "stream svb",
     "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary", "medlda classes",
     "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs",
     "hmm em",
 )  # fmt: skip
 _RUNNING = (
-    "lda auto", "lda course", "lda sparse", "variational vb", "variational cvb0", "variational cvb", "variational svb",
-    "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary",
+    "lda auto", "lda course", "lda mapped", "lda sparse", "variational vb", "variational cvb0", "variational cvb",
+    "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary",
     "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs",
     "hmm em",
 )  # fmt: skip
