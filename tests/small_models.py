@@ -92,17 +92,16 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 _FINISHED = (
     "lda auto", "lda paths", "lda course", "lda mapped", "lda mh", "lda warp", "lda partial", "lda words",
-    "variational vb", "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0", "variational svb",
-    "stream scvb0", "stream svb",
-    "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary", "medlda classes",
-    "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs",
-    "hmm em",
+    "variational vb", "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0",
+    "variational svb", "stream scvb0", "stream svb", "labels labeled", "labels cvb0", "labels prior",
+    "labels dependency", "medlda binary", "medlda classes", "medlda ovr", "medlda labels", "medlda numbers",
+    "compound ags", "compound mgs", "compound vem", "hmm gibbs", "hmm em",
 )  # fmt: skip
 _RUNNING = (
     "lda auto", "lda course", "lda mapped", "lda sparse", "variational vb", "variational cvb0", "variational cvb",
-    "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency", "medlda binary",
-    "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs", "compound vem", "hmm gibbs",
-    "hmm em",
+    "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency",
+    "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs",
+    "compound vem", "hmm gibbs", "hmm em",
 )  # fmt: skip
 BASES = tuple([f"finished {name}" for name in _FINISHED] + [f"running {name}" for name in _RUNNING])
 
