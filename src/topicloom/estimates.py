@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.kernel import Prior
@@ -69,8 +70,7 @@ def topic_counts(
 
     Beyond the outputs a thread needs memory for K numbers. The result is the same, bit for bit, for any ``n_jobs``.
     """
-    if estimator not in ESTIMATORS:
-        raise InputError(f"estimator={estimator!r} is not known; choose 'cgs_p' or 'standard'.")
+    check_choice("estimator", estimator, ESTIMATORS)
     if isinstance(state, LabeledState | SoftLabeledState):
         return _label_counts(corpus, state, prior, estimator, docs, words)
     shape = (corpus.n_docs, prior.n_topics)

@@ -241,7 +241,7 @@ def test_other_bad_input_is_named() -> None:
             function(TOPICS, ALPHA * [1, 1, 0], CORPUS)
         with pytest.raises(InputError, match="n_jobs=0"):
             function(TOPICS, ALPHA, CORPUS, n_jobs=0)
-    with pytest.raises(InputError, match="n_particles=0 must be 1 or more"):
+    with pytest.raises(InputError, match="n_particles=0 must be a whole number of at least 1"):
         left_to_right(TOPICS, ALPHA, CORPUS, n_particles=0)
     with pytest.raises(InputError, match="estimator='mean' is not known; choose one of 'standard', 'cgs_p'"):
         completion_perplexity(TOPICS, ALPHA, CORPUS, estimator="mean")  # type: ignore[arg-type]

@@ -131,5 +131,5 @@ def test_other_bad_input_is_named() -> None:
         topic_sizes(np.array([[1.0, 0.0], [1.0, 1.0]]), np.ones(2))
     with pytest.raises(InputError, match="n_words=25 but there are only 4 words"):
         topic_diversity(np.eye(4))
-    with pytest.raises(InputError, match="n_words=0 must be 1 or more"):
+    with pytest.raises(InputError, match="n_words=0 must be a whole number of at least 1"):
         topic_diversity([["a"]], n_words=0)

@@ -1,5 +1,6 @@
 """Checks and conversions at the door of the corpus: what passes them is read-only and of the right type."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
@@ -15,6 +16,33 @@ def read_only(array: _Array) -> _Array:
     """The array itself, which nobody else holds, made read-only."""
     array.flags.writeable = False
     return array
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={shown(value)} must be a whole number of at least {least}.")
+    return int(value)
+
+
+def check_seed(seed: Any) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InputError(f"seed={shown(seed)} must be a whole number.")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name}={shown(value)} is not known; choose one of {', '.join(map(repr, choices))}.")
+    return str(value)
+
+
+def check_number(name: str, value: Any, least: float, most: float) -> float:
+    """A finite number from ``least`` to ``most``."""
+    right = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not right or not least <= value <= min(most, sys.float_info.max):
+        limit = f"of at least {least:g}" if np.isinf(most) else f"from {least:g} to {most:g}"
+        raise InputError(f"{name}={shown(value)} must be a number {limit}.")
+    return float(value)
 
 
 def as_array(name: str, values: Any, dtype: Any = None) -> Any:

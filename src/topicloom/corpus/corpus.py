@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import (
+    as_array,
     check_each,
     check_encodable,
     check_finite,
@@ -26,6 +27,7 @@ from topicloom.corpus._checks import (
     label_set,
     plain,
     read_only,
+    shown,
     texts,
 )
 from topicloom.corpus._columns import as_times
@@ -238,14 +240,14 @@ class Corpus:
 
     def select(self, documents: Sequence[int] | AnyArray) -> "Corpus":
         """The given documents (numbers or a mask), in the given order, with the same vocabulary."""
-        index = np.asarray(documents)
+        index = as_array("documents", documents)
         if index.dtype == bool:
             check_length("the mask", len(index), self.n_docs, "documents")
             index = np.flatnonzero(index)
         if index.size == 0:
             raise InputError("no document is selected; a corpus needs at least one.")
         if index.ndim != 1 or index.dtype.kind not in "iu":
-            raise InputError(f"documents must be a list of whole numbers or a mask, not {documents!r}.")
+            raise InputError(f"documents must be a list of whole numbers or a mask, not {shown(documents)}.")
         if index.min() < -self.n_docs or index.max() >= self.n_docs:
             raise InputError(f"a document number is outside 0 to {self.n_docs - 1}.")
         index = index.astype(np.int64) % self.n_docs
@@ -256,7 +258,7 @@ class Corpus:
 
     def keep_tokens(self, mask: BoolArray) -> "Corpus":
         """The same documents, with only the tokens of the stream that ``mask`` marks."""
-        mask = np.asarray(mask)
+        mask = as_array("mask", mask)
         if mask.dtype != bool or mask.ndim != 1:
             raise InputError(f"the mask must hold True or False for each token, not {mask.dtype} values.")
         check_length("the mask", len(mask), self.n_tokens, "tokens")
@@ -280,7 +282,8 @@ class Corpus:
 
     def with_vocabulary(self, vocabulary: Sequence[str]) -> "Corpus":
         """The same documents in another vocabulary; words that it lacks are left out and counted in ``unknown``."""
-        if tuple(vocabulary) == self.vocabulary:
+        vocabulary = texts("vocabulary", items("vocabulary", vocabulary))
+        if vocabulary == self.vocabulary:
             return self
         index = {word: v for v, word in enumerate(vocabulary)}
         number = np.array([index.get(word, -1) for word in self.vocabulary], np.int32)
@@ -288,7 +291,7 @@ class Corpus:
         short = self.keep_tokens(known)
         lost = self.doc_lengths - short.doc_lengths
         unknown = lost if self.unknown is None else lost + self.unknown
-        return replace(short, words=number[short.words], vocabulary=tuple(vocabulary), unknown=unknown)
+        return replace(short, words=number[short.words], vocabulary=vocabulary, unknown=unknown)
 
     def with_metadata(
         self,
@@ -343,6 +346,11 @@ def from_matrix(
         weights=counts[counts != 0] if weighted else None,
     )
     return corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+
+
+def check_corpus(corpus: Any) -> None:
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"corpus is {shown(corpus)}; expected a Corpus, as topicloom.from_texts or from_matrix gives.")
 
 
 def default_vocabulary(n_words: int) -> tuple[str, ...]:

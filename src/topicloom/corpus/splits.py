@@ -3,13 +3,14 @@
 import numpy as np
 
 from topicloom._types import AnyArray
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus._checks import check_number, check_whole
+from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.errors import InputError, counted
 
 
 def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> tuple[Corpus, Corpus]:
     """Training and test documents, drawn at random; each part keeps the documents' order."""
-    _check_share("test_share", test_share)
+    _check(corpus, "test_share", test_share, seed)
     n_test = round(corpus.n_docs * test_share)
     if n_test == 0 or n_test == corpus.n_docs:
         raise InputError(
@@ -27,6 +28,7 @@ def split_halves(corpus: Corpus, seed: int = 0) -> tuple[Corpus, Corpus]:
     Where the stream keeps no order (counts), a random half stands for the first: its words would otherwise be
     the ones with small numbers.
     """
+    _check(corpus, "share", 0.5, seed)
     lengths = corpus.doc_lengths
     first = _rank_in_document(corpus, seed) < np.repeat((lengths + 1) // 2, lengths)
     return corpus.keep_tokens(first), corpus.keep_tokens(~first)
@@ -34,7 +36,7 @@ def split_halves(corpus: Corpus, seed: int = 0) -> tuple[Corpus, Corpus]:
 
 def hold_out_tokens(corpus: Corpus, share: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
     """A share of each document's tokens, drawn at random, is held out; returns (observed, held out)."""
-    _check_share("share", share)
+    _check(corpus, "share", share, seed)
     lengths = corpus.doc_lengths
     rank = _rank_in_document(corpus, seed, shuffle=True)
     held = rank < np.repeat(np.rint(lengths * share).astype(np.int64), lengths)
@@ -56,6 +58,8 @@ def _rank_in_document(corpus: Corpus, seed: int, shuffle: bool = False) -> AnyAr
     return rank
 
 
-def _check_share(name: str, share: float) -> None:
-    if not 0 < share < 1:
+def _check(corpus: Corpus, name: str, share: float, seed: int) -> None:
+    check_corpus(corpus)
+    if not 0 < check_number(name, share, 0.0, 1.0) < 1:
         raise InputError(f"{name}={share} must lie between 0 and 1.")
+    check_whole("seed", seed, 0)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.corpus._checks import read_only
+from topicloom.corpus._checks import as_array, read_only, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 
@@ -234,8 +234,9 @@ def zipf(
         raise InputError(f"exponent={exponent!r} must be 0 or more.")
     if not 0 <= background <= 1:
         raise InputError(f"background={background!r} must lie between 0 and 1.")
-    if not (math.isfinite(doc_length) and doc_length > 0):
-        raise InputError(f"doc_length={doc_length!r} must be a positive number.")
+    number = isinstance(doc_length, int | float | np.integer | np.floating)
+    if not (number and math.isfinite(doc_length) and doc_length > 0):
+        raise InputError(f"doc_length={shown(doc_length)} must be a positive number.")
     rng = _generator(seed)
     share = np.arange(1, n_words + 1, dtype=np.float64) ** -exponent
     share /= share.sum()
@@ -330,20 +331,21 @@ def _dirichlet(rng: np.random.Generator, prior: FloatArray) -> FloatArray:
 
 
 def _lengths(rng: np.random.Generator, doc_length: float, n_docs: int) -> Int64Array:
-    if not (math.isfinite(doc_length) and doc_length > 0):
-        raise InputError(f"doc_length={doc_length!r} must be positive: a whole number, or a float as a mean.")
+    number = isinstance(doc_length, int | float | np.integer | np.floating)
+    if not (number and math.isfinite(doc_length) and doc_length > 0):
+        raise InputError(f"doc_length={shown(doc_length)} must be positive: a whole number, or a float as a mean.")
     if isinstance(doc_length, int | np.integer):
         return np.full(n_docs, doc_length, np.int64)
     return rng.poisson(doc_length, n_docs).astype(np.int64)
 
 
 def _collection_sizes(docs_per_collection: int | Sequence[int], n_collections: int) -> Int64Array:
-    sizes = np.asarray(docs_per_collection)
+    sizes: AnyArray = as_array("docs_per_collection", docs_per_collection)
     if sizes.ndim == 0:
         sizes = np.full(n_collections, sizes)
     if sizes.shape != (n_collections,) or sizes.dtype.kind not in "iu" or np.any(sizes < 1):
         raise InputError(
-            f"docs_per_collection={docs_per_collection!r} must be a whole number of at least 1, "
+            f"docs_per_collection={shown(docs_per_collection)} must be a whole number of at least 1, "
             f"or one such number for each of the {n_collections} collections."
         )
     return sizes.astype(np.int64)

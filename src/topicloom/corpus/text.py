@@ -65,6 +65,8 @@ def from_texts(
     ``max_words`` keeps the most frequent words. With a ``vocabulary`` nothing is pruned, and each document's
     tokens outside it are counted in ``Corpus.unknown``.
     """
+    if not isinstance(lowercase, bool | np.bool_ | int):
+        raise InputError(f"lowercase={_short(lowercase)} must be True or False.")
     stop = _stop_set(stop_words, lowercase)
     options = None
     if tokenizer is None:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
-from topicloom.corpus._checks import as_array
+from topicloom.corpus._checks import as_array, check_choice, check_whole
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_distributions
 
@@ -22,8 +22,7 @@ def topic_linkage(
     ``rows`` are topics over words (a model's ``topic_word_``) or documents over topics (``doc_topic_``). Manhattan
     distances and complete linkage are what R's ``hclust`` does if it is not told otherwise.
     """
-    if method not in ("complete", "average", "single"):
-        raise InputError(f"method={method!r} is not known; choose 'complete', 'average' or 'single'.")
+    check_choice("method", method, ("complete", "average", "single"))
     return np.asarray(scipy.cluster.hierarchy.linkage(_distances(rows, metric), method))
 
 
@@ -31,8 +30,8 @@ def topic_clusters(
     rows: AnyArray, n_clusters: int, *, metric: Distance = "cityblock", method: Linkage = "complete"
 ) -> Int64Array:
     """The cluster, 0 to n − 1, of each distribution when the tree is cut into at most ``n_clusters`` parts."""
-    n = len(as_array("rows", rows))
-    if not 1 <= n_clusters <= n:
+    n = len(check_distributions("rows", rows, "row"))
+    if check_whole("n_clusters", n_clusters, 1) > n:
         raise InputError(f"n_clusters={n_clusters} must be from 1 to {n}, the number of rows.")
     tree = topic_linkage(rows, metric=metric, method=method)
     return np.asarray(scipy.cluster.hierarchy.fcluster(tree, n_clusters, "maxclust") - 1, np.int64)
@@ -56,6 +55,5 @@ def _distances(rows: AnyArray, metric: Distance) -> FloatArray:
     given = check_distributions("rows", rows, "row")
     if len(given) < 2:
         raise InputError("at least two rows are needed to compare them.")
-    if metric not in ("cityblock", "jensenshannon", "euclidean"):
-        raise InputError(f"metric={metric!r} is not known; choose 'cityblock', 'jensenshannon' or 'euclidean'.")
+    check_choice("metric", metric, ("cityblock", "jensenshannon", "euclidean"))
     return np.asarray(scipy.spatial.distance.pdist(given, metric))

@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int64Array
-from topicloom.corpus._checks import as_array
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus._checks import as_array, check_choice, check_number, shown
+from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.errors import InputError
-from topicloom.evaluation.topics import Topics, check_corpus, check_n_words, check_word_lists, is_matrix, top_words
+from topicloom.evaluation.topics import Topics, check_n_words, check_word_lists, is_matrix, top_words
 from topicloom.kernels._jit import kernel
 from topicloom.kernels.product import product
 
@@ -69,15 +69,15 @@ def coherence(
     in every window.
     """
     check_corpus(corpus)
-    if not isinstance(measure, str) or measure not in MEASURES:
-        raise InputError(f"measure={measure!r} is not known; choose one of {', '.join(map(repr, MEASURES))}.")
+    check_choice("measure", measure, list(MEASURES))
     how = MEASURES[measure]
     lists = _word_numbers(topics, corpus, n_words)
     length = _window_length(how.probability if window is None else window, window is not None, corpus)
     add_up = how.aggregation if aggregate is None else aggregate
-    if add_up not in ("mean", "sum"):
-        raise InputError(f"aggregate={aggregate!r} is not known; choose 'mean' or 'sum'.")
-    if epsilon is not None and not (0 < epsilon < 1 or (epsilon == 0 and measure != "u_mass")):
+    check_choice("aggregate", add_up, ("mean", "sum"))
+    if epsilon is not None:
+        check_number("epsilon", epsilon, 0.0, 1.0)
+    if epsilon == 1 or (epsilon == 0 and measure == "u_mass"):
         low = "must lie between 0 and 1 (the logarithm of 0 is infinite)" if measure == "u_mass" else "must be 0 to 1"
         raise InputError(f"epsilon={epsilon} {low}; leave it out for the measure's own value.")
 
@@ -293,10 +293,10 @@ def _word_numbers(topics: Topics, corpus: Corpus, n_words: int) -> list[Int64Arr
 
 
 def _window_length(window: Window, asked_for: bool, corpus: Corpus) -> int:
-    if window == "document":
+    if isinstance(window, str) and window == "document":
         return _WHOLE_DOCUMENT
     if not isinstance(window, int | np.integer) or isinstance(window, bool) or window < 1:
-        raise InputError(f"window={window!r} must be a number of tokens, 1 or more, or 'document'.")
+        raise InputError(f"window={shown(window)} must be a number of tokens, 1 or more, or 'document'.")
     if corpus.ordered:
         return int(window)
     if asked_for:

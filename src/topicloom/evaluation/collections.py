@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.corpus._checks import as_array, as_numbers
+from topicloom.corpus._checks import as_array, as_numbers, check_number, shown
 from topicloom.errors import InputError
 
 
@@ -43,8 +43,10 @@ def mixture_difference(draws: AnyArray, first: int, second: int, level: float = 
     """π_first,k − π_second,k for each topic k, with the probability that it is above 0."""
     values = _check_draws(draws)
     for number in (first, second):
-        if not 0 <= number < values.shape[1]:
-            raise InputError(f"collection {number} does not exist; they are numbered 0 to {values.shape[1] - 1}.")
+        if not isinstance(number, int | np.integer) or not 0 <= number < values.shape[1]:
+            raise InputError(
+                f"collection {shown(number)} does not exist; they are numbered 0 to {values.shape[1] - 1}."
+            )
     return _change(values[:, first] - values[:, second], level)
 
 
@@ -99,5 +101,5 @@ def _check_draws(draws: AnyArray) -> FloatArray:
 
 
 def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1, for instance 0.9.")
+    if not 0 < check_number("level", level, 0.0, 1.0) < 1:
+        raise InputError(f"level={level} must lie between 0 and 1, for instance 0.9.")

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
-from topicloom.corpus._checks import as_array, as_numbers
+from topicloom.corpus._checks import as_array, as_numbers, check_whole
 from topicloom.errors import InputError
 
 
@@ -56,6 +56,7 @@ def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> d
     """
     truth, p = _indicator("true", true).ravel(), as_numbers("probability", probability)
     _check_shapes(_indicator("true", true), p)
+    check_whole("n_bins", n_bins, 1)
     p = p.ravel()
     groups = np.array_split(np.argsort(p, kind="stable"), n_bins)
     error = sum(abs(p[group].mean() - truth[group].mean()) * len(group) for group in groups if len(group))

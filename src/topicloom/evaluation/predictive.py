@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.corpus._checks import as_array
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus._checks import as_array, check_choice, check_seed, check_whole
+from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.corpus.splits import split_halves
 from topicloom.errors import InputError
-from topicloom.evaluation.topics import check_alpha, check_corpus, check_distributions, check_topics
+from topicloom.evaluation.topics import check_alpha, check_distributions, check_topics
 from topicloom.inference.foldin import FoldIn, fold_in, sorted_words
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
 from topicloom.kernels._jit import as_input, kernel, reducing_kernel
@@ -140,8 +140,8 @@ def left_to_right(
     phi = check_topics(topics, corpus.n_words)
     prior = as_input(check_alpha(alpha, len(phi)))
     _check_tokens(corpus)
-    if n_particles < 1:
-        raise InputError(f"n_particles={n_particles} must be 1 or more.")
+    check_whole("n_particles", n_particles, 1)
+    check_seed(seed)
     word_topic = as_input(_by_word(phi))
     words = as_input(sorted_words(corpus))
     out = np.empty(corpus.n_docs)
@@ -271,5 +271,4 @@ def _check_tokens(corpus: Corpus) -> None:
 
 
 def _check_estimator(estimator: str) -> None:
-    if not isinstance(estimator, str) or estimator not in _ESTIMATORS:
-        raise InputError(f"estimator={estimator!r} is not known; choose one of {', '.join(map(repr, _ESTIMATORS))}.")
+    check_choice("estimator", estimator, _ESTIMATORS)

@@ -7,8 +7,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
-from topicloom.corpus._checks import as_array, as_numbers, shown
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus._checks import as_array, as_numbers, check_choice, check_whole, shown
 from topicloom.errors import InputError
 from topicloom.kernels.product import product
 
@@ -74,8 +73,7 @@ def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> Floa
     ``"jensen_shannon"`` is the square root of the Jensen-Shannon divergence in bits, ``"hellinger"`` is √(1 −
     Σ_v √(φ_kv φ_lv)); both obey the triangle inequality. ``"cosine"`` is one minus the cosine and does not.
     """
-    if metric not in _DISTANCES:
-        raise InputError(f"metric={metric!r} is not known; choose one of {', '.join(map(repr, _DISTANCES))}.")
+    check_choice("metric", metric, list(_DISTANCES))
     phi = check_topics(topics)
     how = _DISTANCES[metric]
     between = how.scale * scipy.spatial.distance.pdist(how.prepare(phi), how.metric)
@@ -208,11 +206,6 @@ def check_distributions(name: str, rows: AnyArray, row_is: str) -> FloatArray:
     return array
 
 
-def check_corpus(corpus: Any) -> None:
-    if not isinstance(corpus, Corpus):
-        raise InputError(f"corpus is {shown(corpus)}; expected a Corpus, as topicloom.from_texts or from_matrix gives.")
-
-
 def check_finite(name: str, array: AnyArray, row_is: str) -> None:
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         r, c = np.argwhere(~np.isfinite(array))[0]
@@ -220,5 +213,4 @@ def check_finite(name: str, array: AnyArray, row_is: str) -> None:
 
 
 def check_n_words(n_words: int) -> None:
-    if n_words < 1:
-        raise InputError(f"n_words={n_words} must be 1 or more.")
+    check_whole("n_words", n_words, 1)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
-from topicloom.corpus._checks import as_array, as_numbers
+from topicloom.corpus._checks import as_array, as_numbers, check_number, shown
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_distributions
 
@@ -62,9 +62,9 @@ def bucket_lengths(times: AnyArray, weights: AnyArray, share: float = 0.05) -> F
     when = _times(times, None)
     if when.shape != (len(rows),) or np.any(when[1:] <= when[:-1]):
         raise InputError(f"times must have one rising entry for each of {len(rows)} periods, as topic_weights gives.")
-    n_buckets = round(1 / share) if 0 < share <= 1 else 0
+    n_buckets = round(1 / share) if check_number("share", share, 0.0, 1.0) > 0 else 0
     if n_buckets < 1 or abs(n_buckets * share - 1) > 1e-9:
-        raise InputError(f"share={share!r} must be one over a whole number, such as 0.05.")
+        raise InputError(f"share={share} must be one over a whole number, such as 0.05.")
     start = when.astype(np.int64)
     edges = np.stack((start, start + 1), axis=1).ravel().astype(np.float64)
     inner = np.arange(1, n_buckets) / n_buckets
@@ -128,9 +128,9 @@ def _times(times: AnyArray, unit: str | None) -> AnyArray:
         )
     if unit is not None:
         if when.dtype.kind != "M":
-            raise InputError(f"unit={unit!r} puts dates together, but times are whole numbers; leave it out.")
+            raise InputError(f"unit={shown(unit)} puts dates together, but times are whole numbers; leave it out.")
         try:
             when = when.astype(f"datetime64[{unit}]")
         except TypeError:
-            raise InputError(f"unit={unit!r} is not known; use 'Y', 'M', 'W' or 'D'.") from None
+            raise InputError(f"unit={shown(unit)} is not known; use 'Y', 'M', 'W' or 'D'.") from None
     return when

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
+from topicloom.corpus._checks import check_whole, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
 from topicloom.errors import InputError
@@ -13,8 +14,7 @@ from topicloom.errors import InputError
 
 def top_word_numbers(topics: FloatArray, n_words: int) -> Int64Array:
     """Numbers of the likeliest words of each topic [K, n]; ties go to the smaller number."""
-    if n_words < 1:
-        raise InputError(f"n_words={n_words} must be at least 1.")
+    check_whole("n_words", n_words, 1)
     return np.argsort(-topics, axis=1, kind="stable")[:, :n_words]
 
 
@@ -48,10 +48,9 @@ def doc_topics_frame(corpus: Corpus, theta: FloatArray, frame: Any) -> Any:
 
 def top_docs(corpus: Corpus, theta: FloatArray, topic: int, n_docs: int, frame: Any) -> Any:
     """Documents with the largest share of a topic: document (row), id, share, tokens."""
-    if not 0 <= topic < theta.shape[1]:
-        raise InputError(f"topic {topic} does not exist; topics are numbered 0 to {theta.shape[1] - 1}.")
-    if n_docs < 1:
-        raise InputError(f"n_docs={n_docs} must be at least 1.")
+    if not isinstance(topic, int | np.integer) or not 0 <= topic < theta.shape[1]:
+        raise InputError(f"topic {shown(topic)} does not exist; topics are numbered 0 to {theta.shape[1] - 1}.")
+    check_whole("n_docs", n_docs, 1)
     best = np.argsort(-theta[:, topic], kind="stable")[:n_docs]
     ids = _ids(corpus)
     return to_frame(

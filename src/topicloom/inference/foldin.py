@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import FloatArray, Int32Array
+from topicloom.corpus._checks import check_seed, check_whole
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
@@ -50,8 +51,8 @@ def fold_in(
         ("n_samples", n_samples, 1),
         ("n_chains", n_chains, 1),
     ):
-        if value < least:
-            raise InputError(f"{name}={value} must be at least {least}.")
+        check_whole(name, value, least)
+    check_seed(seed)
     phi = as_input(np.asarray(word_topic_prob, np.float64))
     if phi.ndim != 2 or phi.shape[0] != corpus.n_words:
         raise InputError(f"word_topic_prob has shape {phi.shape}; expected one row for each of {corpus.n_words} words.")

@@ -1,7 +1,6 @@
 """Checks of parameters and data that models share. Everything is checked before anything is changed."""
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +9,9 @@ import numpy as np
 
 from topicloom._types import FloatArray
 from topicloom.corpus._checks import as_numbers, shown
+from topicloom.corpus._checks import check_choice as check_choice
+from topicloom.corpus._checks import check_number as check_number
+from topicloom.corpus._checks import check_whole as check_whole
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning, StorageError, warn
 
@@ -21,19 +23,6 @@ SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
 # and a count, squared, stays within 10^±70: far inside what a number of 64 bits can hold, so that no sum becomes NaN.
 LEAST, MOST = 1e-12, 1e12
 _LARGEST_COUNT = 2.0**31  # as of the matrices that corpora are made of
-
-
-def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={shown(value)} must be a whole number of at least {least}.")
-    return int(value)
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name}={shown(value)} is not known; choose one of {', '.join(map(repr, choices))}.")
-    return str(value)
 
 
 def check_prior(name: str, value: Any, size: int, of: str, default: float) -> FloatArray:
@@ -67,15 +56,6 @@ def draw_seed(random_state: Any) -> int:
                 f"random_state={shown(random_state)} must be None, a whole number or a numpy.random.RandomState."
             ) from error
     return int(source.randint(np.iinfo(np.int32).max))
-
-
-def check_number(name: str, value: Any, least: float, most: float) -> float:
-    """A finite number from ``least`` to ``most``."""
-    right = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not right or not least <= value <= min(most, sys.float_info.max):
-        limit = f"of at least {least:g}" if np.isinf(most) else f"from {least:g} to {most:g}"
-        raise InputError(f"{name}={shown(value)} must be a number {limit}.")
-    return float(value)
 
 
 def check_positive(name: str, value: Any) -> float:

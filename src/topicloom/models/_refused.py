@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from topicloom.corpus._checks import shown
 from topicloom.corpus._columns import is_missing
-from topicloom.errors import InputError, warn
+from topicloom.errors import InputError, counted, there_are, warn
 
 CLASSES = "expected one class per document, a string or a whole number, or one list of label names per document"
 NUMBERS = "expected one finite number per document"
@@ -24,6 +24,13 @@ def in_own_words(y: Any, expected: str) -> Iterator[None]:
         raise
     except Exception as error:  # or of whatever made y
         raise InputError(f"{_wrong(y, expected == NUMBERS)}; {expected}.") from error
+
+
+def check_entries(y: Any, n_docs: int) -> None:
+    """Refuse a list or an array of another length."""
+    sized = hasattr(y, "__len__") and not isinstance(y, str | bytes | Mapping) and not sp.issparse(y)
+    if sized and getattr(y, "ndim", 1) > 0 and len(y) != n_docs:
+        raise InputError(f"y has {counted(len(y), 'entries')} but {there_are(n_docs, 'documents')}; give one for each.")
 
 
 def plain_values(y: Any) -> Any:

@@ -106,7 +106,7 @@ class TopicModel(Transformer):
             repeated(self.corpus_, self.n_paths),
             chain.state,
             chain.prior,
-            estimator or self.estimator,
+            self.estimator if estimator is None else estimator,
             docs=docs,
             words=words,
             n_jobs=resolve_jobs(self.n_jobs),

@@ -1,6 +1,6 @@
 """What a fitted model of collections says: mixtures with intervals, differences, trends, new documents, files."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from scipy.special import ndtri
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.arrays import from_bytes, to_bytes
+from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
@@ -156,12 +157,14 @@ class CollectionModel(LDA):
     ) -> Columns:  # fmt: skip
         check_is_fitted(self, "seed_")
         if order is None and times is None:
-            shown = self._order()
-            numbers, when = shown.numbers, shown.times
+            by_value = self._order()
+            numbers, when = by_value.numbers, by_value.times
         else:
+            if order is not None and (isinstance(order, str) or not isinstance(order, Iterable)):
+                raise InputError(f"order={shown(order)} must be a list of collections, first to last.")
             numbers = [self._number(label) for label in (self.collections_ if order is None else order)]
-            when = None if times is None else np.asarray(times).tolist()
-        at = np.asarray(range(len(numbers)) if when is None else when)
+            when = None if times is None else as_numbers("times", times).tolist()
+        at = np.arange(len(numbers)) if when is None else as_numbers("times", when)
         return _change_columns(
             mixture_trend(self.pi_draws_[:, numbers], at, level, weights=self.collection_docs_[numbers])
         )
@@ -178,7 +181,7 @@ class CollectionModel(LDA):
         number = self._known([label])[0] if isinstance(label, Hashable) else -1
         if number < 0:
             known = ", ".join(map(repr, self.collections_[:10])) + (", …" if len(self.collections_) > 10 else "")
-            raise InputError(f"{label!r} is no collection of this model; choose among {known}.")
+            raise InputError(f"{shown(label)} is no collection of this model; choose among {known}.")
         return number
 
     # -- new documents -------------------------------------------------------------------------------------------

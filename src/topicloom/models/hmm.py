@@ -1,7 +1,7 @@
 """Hidden Markov models with categorical emissions, as a scikit-learn style estimator."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, cast
@@ -10,6 +10,7 @@ import numpy as np
 
 from topicloom import storage
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.directories import Stored, restart_run
 from topicloom.errors import InputError, InterruptedFitWarning, warn
@@ -298,7 +299,10 @@ class HMM(StoredHMM):
         """(states, sequences) drawn from the fitted model, of these lengths; of one length, a vector and a sequence."""
         given = self._parameters()
         single = isinstance(lengths, int | np.integer)
-        sizes = [_inputs.check_whole("lengths", n, 0) for n in ([lengths] if single else cast(Any, lengths))]
+        several = cast(Any, lengths)
+        if not single and (isinstance(several, str) or not isinstance(several, Iterable)):
+            raise InputError(f"lengths={shown(lengths)} must be a whole number, or a list of them.")
+        sizes = [_inputs.check_whole("lengths", n, 0) for n in ([lengths] if single else several)]
         states, symbols = hmm.simulate(given, np.array(sizes, np.int64), _inputs.draw_seed(random_state))
         if _sequences.is_counted(self.alphabet_):
             drawn: list[Any] = [values.astype(np.int64) for values in symbols]
@@ -309,7 +313,7 @@ class HMM(StoredHMM):
 
 def _rows(name: str, value: Any, n_rows: int, size: int, of: str) -> FloatArray:
     """A Dirichlet parameter for every state: from a number, a vector for all states, or a row for each."""
-    matrix = np.asarray(value, np.float64)
+    matrix = as_numbers(name, value)
     if matrix.ndim < 2:
         return np.tile(_inputs.check_prior(name, value, size, of, 1.0), (n_rows, 1))
     if matrix.shape != (n_rows, size):

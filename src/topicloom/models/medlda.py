@@ -11,7 +11,7 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.estimates import Estimator
 from topicloom.inference.chain import Plan
-from topicloom.models import _inputs, _labels, _stored_checks, _targets
+from topicloom.models import _inputs, _labels, _refused, _stored_checks, _targets
 from topicloom.models._estimator import available_if, check_is_fitted
 from topicloom.models._targets import Kind, Targets
 from topicloom.models.medlda_base import SupervisedTopics
@@ -207,11 +207,14 @@ class MedLDAClassifier(SupervisedTopics):
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
         if y is None:
-            _targets.read_classes(None, corpus)  # says what is missing
+            if corpus.labels is None:
+                _targets.read_classes(None, corpus)  # says what is missing
             y = corpus.labels if self._kind == "multilabel" else [own[0] for own in corpus.labels or ()]
         answer = self._choose(self._values(corpus))
         if self._kind != "multilabel":
-            return float(accuracy_score(y, answer))
+            _refused.check_entries(y, corpus.n_docs)
+            with _refused.in_own_words(y, _refused.CLASSES):
+                return float(accuracy_score(y, answer))
         return _labels.micro_f1(_labels.true_labels(y, corpus.n_docs, self.classes_), answer)
 
     def _directions(self) -> list[tuple[Any, int, float]]:
