@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -187,8 +188,9 @@ def test_a_number_beyond_floats_is_no_response_and_no_time_and_stays_a_group(tmp
 
 # -- claims, with memory and time measured in a child ------------------------------------------------------------------
 
+ARRAY = "{{'descr': '<i8', 'fortran_order': False, 'shape': ({},), }}"
 STATE = b"#doc source pos typeindex type topic\n#alpha : 1\n#beta : 1\n"
-HOSTILE: dict[str, tuple[str, bytes]] = {
+HOSTILE: dict[str, tuple[str, bytes | Callable[[], bytes]]] = {
     "LDA-C word": ("a.ldac", b"1 10000000:1\n"),
     "LDA-C word and count": ("a.ldac", b"2 10000000:1 0:2000000000\n"),
     "UCI documents": ("a.uci", b"100000000\n5\n1\n1 1 1\n"),
@@ -205,11 +207,9 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
     "Matrix Market array": ("a.mtx", b"%%MatrixMarket matrix array integer general\n100000000 100000000\n1\n"),
     "Matrix Market triangle": ("a.mtx", b"%%MatrixMarket matrix array integer symmetric\n100000000 100000000\n1\n"),
     "no Matrix Market": ("a.mtx", b"3\n1\n2 3\n"),
-    "npz shape": ("a.npz", npz(shape=header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }")
-                               + np.array([10**8, 10**8]).tobytes())),
-    "npz array": ("a.npz", npz(data=header("{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000,), }"))),
-    "npz packed": ("a.npz", npz(indptr=header("{'descr': '<i8', 'fortran_order': False, 'shape': (25000001,), }")
-                                + bytes(8 * 25_000_001))),
+    "npz shape": ("a.npz", npz(shape=header(ARRAY.format(2)) + np.array([10**8, 10**8]).tobytes())),
+    "npz array": ("a.npz", npz(data=header(ARRAY.format(10**9)))),
+    "npz packed": ("a.npz", lambda: npz(indptr=header(ARRAY.format(25_000_001)) + bytes(8 * 25_000_001))),
 }  # fmt: skip
 
 LOOKS = """
@@ -277,7 +277,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, f
     folder, code = tmp_path_factory.mktemp("hostile"), dict(OBJECTS)
     for number, (name, (file, content)) in enumerate(HOSTILE.items()):
         path = folder / f"{number}{file}"
-        path.write_bytes(content)
+        path.write_bytes(content() if callable(content) else content)
         code[name] = f"{'read_state' if file == 'state' else 'topicloom.read'}({str(path)!r})"
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(folder)],
