@@ -1,5 +1,6 @@
 """Files to a corpus and back: round trips, metadata, vocabularies, and the line of every malformed file."""
 
+import errno
 import gzip
 import json
 import sys
@@ -470,10 +471,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
     def fail(corpus, file):
         file.write(b"half")
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setitem(FORMATS, "txt", FORMATS["txt"]._replace(write=fail))
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(StorageError, match=r"a.txt cannot be written: the disk is full"):
         write(BAG, path)
     assert path.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [path]
