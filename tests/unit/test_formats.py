@@ -15,7 +15,7 @@ from format_cases import AS_WORDS, BAG, COUNTS, RICH, VOCABULARY, WEIGHTED, put,
 from topicloom.corpus import _lines, _svmlight
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.formats import FORMATS, read, write
-from topicloom.errors import InputError, MissingExtraError
+from topicloom.errors import InputError, MissingExtraError, StorageError
 
 # -- round trips ----------------------------------------------------------------------------------------------
 
