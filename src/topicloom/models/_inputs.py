@@ -63,10 +63,20 @@ def check_positive(name: str, value: Any) -> float:
     return check_number(name, value, LEAST, MOST)
 
 
-def check_callbacks(callbacks: Any) -> None:
-    """Functions that are called with a chain."""
+def check_call(model: Any, callbacks: Any) -> None:
+    """What every ``fit`` takes: callbacks, functions that are called with a chain, and flags."""
+    for name in ("verbose", "learn_priors", "calibrate"):
+        flag = getattr(model, name, False)
+        none = flag is None and name == "learn_priors"
+        if not none and not isinstance(flag, bool | np.bool_ | int | np.integer):
+            raise InputError(f"{name}={shown(flag)} must be True or False, or a whole number.")
     if not isinstance(callbacks, Sequence) or not all(callable(callback) for callback in callbacks):
         raise InputError(f"callbacks={shown(callbacks)} must be a list of functions, each of which takes a chain.")
+
+
+def is_vector(name: str, value: Any) -> bool:
+    """Whether more than one number was given."""
+    return value is not None and as_numbers(name, value).ndim > 0
 
 
 def check_some_tokens(corpus: Corpus) -> None:

@@ -28,6 +28,7 @@ from topicloom.kernels.mixtures import SMALLEST
 from topicloom.kernels.rng import stream
 from topicloom.models import _groups, _inputs
 from topicloom.models.collections import CollectionModel
+from topicloom.models.variational import is_variational
 
 _START = 1.0  # γ, and α where it is learned, before anything is known
 _DRAWS = 200  # from the variational distribution of π
@@ -158,7 +159,8 @@ class CompoundLDA(CollectionModel):
         ``groups`` has the collection of each document, a label of any hashable kind. ``y`` is the same, in the place
         where scikit-learn's tools pass it. Without both a corpus's own groups are taken. Callbacks are as in ``LDA``.
         """
-        if self.inference == "vem":  # parameters first: they are quicker to check than data
+        _inputs.check_call(self, callbacks)
+        if is_variational(self):  # parameters first: they are quicker to check than data
             self._variational_plan(0, 1.0)
         else:
             self._plan(0)

@@ -120,7 +120,7 @@ class HMM(StoredHMM):
         With ``lengths`` (whole numbers that sum to the number of symbols) X is all sequences end to end: a vector, a
         list of symbols or a column.
         """
-        _inputs.check_callbacks(callbacks)
+        _inputs.check_call(self, callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus, alphabet = _sequences.training_corpus(X, _sequences.read_alphabet(self.alphabet), lengths)

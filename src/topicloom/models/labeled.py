@@ -127,7 +127,7 @@ class LabeledLDA(LabelClassifier):
 
     def fit(self, X: Any, Y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
-        _inputs.check_callbacks(callbacks)
+        _inputs.check_call(self, callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
@@ -173,7 +173,7 @@ class LabeledLDA(LabelClassifier):
 
     def _prior(self, corpus: Corpus, sets: LabelSets) -> Prior:
         k = sets.n_labels
-        if self.doc_topic_prior is not None and np.ndim(self.doc_topic_prior) > 0:
+        if _inputs.is_vector("doc_topic_prior", self.doc_topic_prior):
             raise InputError("doc_topic_prior is one number here, the same for all labels; leave it out for 50/K.")
         alpha = _inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "labels", 50.0 / k)
         beta = _inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)

@@ -169,7 +169,7 @@ class LDA(VariationalMethods):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
-        _inputs.check_callbacks(callbacks)
+        _inputs.check_call(self, callbacks)
         if is_variational(self):
             return self._fit_variational(X, callbacks)
         seed = _inputs.draw_seed(self.random_state)
@@ -214,10 +214,7 @@ class LDA(VariationalMethods):
                 f"burn_in={self.burn_in} leaves no sweep to keep of max_iter={self.max_iter}; make it smaller."
             )
         resolve_jobs(self.n_jobs)
-        fixed_beta = (
-            np.ndim(self.topic_word_prior if self.topic_word_prior is not None else 0) > 0
-            or self.seed_words is not None
-        )
+        fixed_beta = _inputs.is_vector("topic_word_prior", self.topic_word_prior) or self.seed_words is not None
         if self.learn_priors and fixed_beta:
             raise InputError(
                 "learn_priors=True learns one β for all words, but topic_word_prior is a vector or seed_words are "

@@ -94,7 +94,7 @@ class SupervisedTopics(StoredModel):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it."""
-        _inputs.check_callbacks(callbacks)
+        _inputs.check_call(self, callbacks)
         seed = _inputs.draw_seed(self.random_state)
         plan = self._plan(seed)
         corpus = self._training_corpus(X)
@@ -120,7 +120,7 @@ class SupervisedTopics(StoredModel):
         for name, least in _WHOLE_NUMBERS.items():
             _inputs.check_whole(name, getattr(self, name), least)
         for name in ("loss_weight", "weight_precision"):
-            if getattr(self, name) is not None:
+            if getattr(self, name) is not None or name == "loss_weight":
                 _inputs.check_positive(name, getattr(self, name))
         if self.burn_in is not None and _inputs.check_whole("burn_in", self.burn_in, 1) > self.max_iter:
             raise InputError(

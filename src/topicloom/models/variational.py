@@ -34,7 +34,7 @@ _MADE_WITH = ("n_components", "inference", "doc_topic_prior", "topic_word_prior"
 
 
 def is_variational(model: Any) -> bool:
-    return model.inference in ALL_MODES or model.inference == variational_run.VEM
+    return isinstance(model.inference, str) and model.inference in (*ALL_MODES, variational_run.VEM)
 
 
 def _learns_from_a_stream(model: Any) -> bool:
