@@ -423,6 +423,9 @@ def test_bad_parameters(options, message: str) -> None:
     [
         ("abc", r"list\(text\)"),
         (5, "not int"),
+        ({"a": [0, 1]}, "not dict"),
+        ({0, 1}, "not set"),
+        (pd.DataFrame({"a": [0, 1]}), r"not DataFrame; give a column as a vector, frame\[name\].to_numpy\(\)"),
         ([], "there are no sequences"),
         ([[], []], "all 2 sequences are empty"),
         (np.zeros((3, 1), int), r"X.ravel\(\)"),

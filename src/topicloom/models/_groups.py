@@ -54,8 +54,8 @@ def training_groups(corpus: Corpus, groups: Any, y: Any) -> Corpus:
     if given.groups is None:
         raise InputError(
             "CompoundLDA requires y to be passed, but the target y is None, and so are groups: give groups=… or y, one "
-            "label per document, or a Corpus with groups. For a single collection give "
-            'groups=["all"] * n_docs, or use LDA.'
+            "label per document, or a Corpus with groups. Searches of scikit-learn pass y; their groups= is for the "
+            'splitter. For a single collection give groups=["all"] * n_docs, or use LDA.'
         )
     return given
 

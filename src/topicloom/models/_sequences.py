@@ -1,6 +1,6 @@
 """Sequences of symbols as a corpus that keeps its order, a document a sequence; everything is checked first."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -58,10 +58,12 @@ def _cut(symbols: Any, lengths: Any) -> list[Any]:
 
 
 def _told_apart(X: Any) -> Given:
-    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+    if _has_no_order(X):
+        remedy = "for the characters of a text give list(text)"
+        if hasattr(X, "columns"):  # a frame, which gives its names
+            remedy = "give a column as a vector, frame[name].to_numpy()"
         raise InputError(
-            f"sequences must be a list of lists of symbols, or one list, not {type(X).__name__}; "
-            "for the characters of a text give list(text)."
+            f"sequences must be a list of lists of symbols, or one list, not {type(X).__name__}; {remedy}."
         )
     if isinstance(X, np.ndarray):
         X = _unmasked(X, "X")
@@ -90,13 +92,19 @@ def _told_apart(X: Any) -> Given:
     return Given(items, False)
 
 
+def _has_no_order(X: Any) -> bool:
+    if isinstance(X, str | bytes | Mapping | Set) or hasattr(X, "columns"):
+        return True
+    return not hasattr(X, "__len__") or not hasattr(X, "__iter__")
+
+
 def _unmasked(X: Any, where: str) -> Any:
     """The values of an array; if it is a masked one, nothing may be masked."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if np.ma.is_masked(X):
         place = tuple(np.argwhere(np.ma.getmaskarray(X))[0].tolist())
-        raise InputError(_missing(where + (f", place {', '.join(map(str, place))}" if place else ""), "masked"))
+        raise InputError(_missing(where + (f", place {', '.join(map(str, place))}" if place else ""), np.ma.masked))
     return X.data
 
 
