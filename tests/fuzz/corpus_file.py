@@ -45,6 +45,7 @@ def write(rng: random.Random, folder: Path) -> None:
 
 
 def _damage(rng: random.Random, arrays: dict[str, Any], info: dict[str, Any]) -> None:
+    np.seterr(invalid="ignore")
     name = rng.choice([*sorted(arrays), *sorted(info)])
     if name in info and rng.random() < 0.7:
         info[name] = rng.choice((None, True, [], {}, "x", 3, "<M8[D]", "<f8", ["\\w+", True, ["a"]], ["(", 1, "ab"]))

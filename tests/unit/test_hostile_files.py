@@ -141,6 +141,7 @@ DAMAGED = {
     "token.npz": npz(data=header("{'descr': '<i8', 'shape': (1,")),
     "pickled.npz": npz(data=header("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }")),
     "type.npz": npz(data=header("{'descr': 'no type', 'fortran_order': False, 'shape': (1,), }")),
+    "mark.npz": npz(data=header("{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }\x1f \n") + bytes(8)),
     "key.npz": npz(data=header("{'shape': (1,), }")),
     "lacks.npz": npz(indptr=None),
     "empty.parquet": b"",

@@ -245,7 +245,7 @@ def _npy(archive: zipfile.ZipFile, part: str, most: int | None = None) -> AnyArr
     if content[:6] != b"\x93NUMPY" or content[6:7] not in (b"\x01", b"\x02", b"\x03") or size > _LONGEST_HEADER:
         raise InputError(f"{part}.npy does not start as an array does")
     start = 8 + width + size
-    about = ast.literal_eval(content[8 + width : start].decode("utf-8").strip())
+    about = ast.literal_eval(content[8 + width : start].decode("utf-8").strip(" \n"))
     dtype, shape = np.dtype(about["descr"]), about["shape"]
     if dtype.kind not in "buifcSU" or dtype.itemsize == 0:
         raise InputError(f"{part}.npy holds {dtype} values")
