@@ -19,7 +19,7 @@ test: $(STAMP)
 torture: $(STAMP)
 	$(BIN)/python -m tests.torture --kills $(KILLS)
 
-# Every model, sampler and method in many environments: ends with an error if a bit differs. Takes some ten minutes the first time.
+# Every model, sampler and method in many environments: ends with an error if a bit differs. Takes some ten minutes.
 determinism: $(STAMP)
 	$(BIN)/python -m tests.determinism
 
