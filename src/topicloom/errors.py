@@ -1,5 +1,6 @@
 """What topicloom raises and warns with. Every message says what, where, what was expected and what to do."""
 
+import contextlib
 import os
 import re
 import sys
@@ -8,8 +9,11 @@ import warnings
 # How numpy writes a scalar, np.str_('a'), of which a message has the value alone.
 _SCALAR = re.compile(r"""\bnp\.(?:str_|bytes_|bool_?|u?int\d+|float\d+)\(((?:'[^']*'|"[^"]*"|[^()'"])*)\)""")
 _DATE = re.compile(r"\bnp\.(?:datetime|timedelta)64\('?([^'(),]*)'?(?:,\s*'\w+')?\)")
+_NOUNS = "documents|words|tokens|topics|collections|labels|classes|entries|rows|columns|symbols|sequences|types|sweeps"
+_ONE = re.compile(rf"(?<![\w.,=])1 ({_NOUNS})\b")
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Frames that a warning does not point at: this package, and context managers between two of its functions.
+_OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
 
 
 class InputError(ValueError):
@@ -62,13 +66,19 @@ class PriorsWarning(UserWarning):
 def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line that called topicloom, however many of our own functions lie in between."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         level, frame = level + 1, frame.f_back
     warnings.warn(_plain(message), category, stacklevel=level)
 
 
 def _plain(message: str) -> str:
-    return _DATE.sub(r"\1", _SCALAR.sub(r"\1", message)) if "np." in message else message
+    """The message in one line, with numpy's scalars as values, and "1 document" for "1 documents"."""
+    if "\n" in message:
+        message = " ".join(message.split())
+    if "np." in message:
+        message = message.replace("np.True_", "True").replace("np.False_", "False")
+        message = _DATE.sub(r"\1", _SCALAR.sub(r"\1", message))
+    return _ONE.sub(lambda found: counted(1, found[1]), message) if "1 " in message else message
 
 
 def counted(n: int, plural: str) -> str:

@@ -47,7 +47,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "labeled": lambda: LabeledLDA(**LABELS),
     "labeled cvb0": lambda: LabeledLDA(**{**LABELS, "burn_in": None}, inference="cvb0"),
     "prior": lambda: PriorLDA(**LABELS),
-    "dependency": lambda: DependencyLDA(**LABELS, n_label_topics=2),
+    "dependency": lambda: DependencyLDA(**LABELS, n_label_topics=1),
     "classes": lambda: MedLDAClassifier(3, **LABELS),
     "numbers": lambda: MedLDARegressor(3, **LABELS),
 }  # fmt: skip

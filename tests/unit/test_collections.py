@@ -143,11 +143,11 @@ def test_plots(draws: np.ndarray) -> None:
     triangle = plot_simplex(draws[:, 0], truth=[0.2, 0.3, 0.5])
     assert len(triangle.collections) == 2
     for wrong, message in (
-        (lambda: plot_collections(draws, ["a"]), "expected samples × 1 collections"),
+        (lambda: plot_collections(draws, ["a"]), "expected samples × 1 collection × topics"),
         (lambda: plot_collections(draws, range(4), [7]), "must name some of the topics 0 to 2"),
-        (lambda: plot_collections(draws, range(4), [0], ["a", "b"]), "2 entries for 1 topics"),
+        (lambda: plot_collections(draws, range(4), [0], ["a", "b"]), "2 entries for 1 topic;"),
         (lambda: plot_topic_tree(draws[0], [1, 2]), "one for each of 4 topics"),
-        (lambda: plot_topic_tree(draws[0], [1, 2, 3, 4], ["a"]), "1 entries for 4 topics"),
+        (lambda: plot_topic_tree(draws[0], [1, 2, 3, 4], ["a"]), "1 entry for 4 topics"),
         (lambda: plot_simplex(draws[:, 0, :2]), "sweeps × 3 topics"),
     ):
         with pytest.raises(InputError, match=message):

@@ -325,7 +325,7 @@ def test_csv_without_quoting_and_with_another_delimiter(tmp_path):
     assert read(path, quote=None).vocabulary == ("he", "hello", "said")
     path = put(tmp_path / "b.csv", "text;n\nsome words;1\n")
     assert read(path, delimiter=";").n_tokens == 2
-    refused(path, "not usable", delimiter="::")
+    refused(path, "delimiter='::' and quote=", "must be one character", delimiter="::")
 
 
 @pytest.mark.parametrize(

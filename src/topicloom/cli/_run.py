@@ -100,17 +100,19 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
+    **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior")},
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
 }
+_SAME = ("format", "encoding", "delimiter", "estimator", "sampler", "inference", "lag", "tol", "loss", "epsilon", "level")
 _SPELLINGS = (
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),
     (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),
     (r"\bvocabulary=", "--vocab "),
     (r"\bmeasure=", "--coherence "),
-    *((rf"\b{name}= ?", f"--{name} ") for name in ("format", "encoding", "delimiter", "estimator", "sampler", "lag")),
+    *((rf"\b{name}= ?", f"--{name} ") for name in _SAME),
     *((rf"\b{name}\b", option) for name, option in _OPTIONS.items()),
     (r"(--[a-z-]+)= ?", r"\1 "),
     (r"(--[a-z-]+) \.", r"\1."),

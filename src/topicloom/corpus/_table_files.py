@@ -148,8 +148,11 @@ def read_csv(
             reader = csv_reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         else:
             reader = csv_reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-    except (TypeError, ValueError, Error) as error:
-        raise InputError(f"delimiter={delimiter!r} or quote={quote!r} is not usable: {error}.") from None
+    except (TypeError, ValueError, Error):
+        raise InputError(
+            f"delimiter={delimiter!r} and quote={quote!r} cannot be used: each must be one character, the two must "
+            "differ, and quote may be None."
+        ) from None
     return _corpus(path, _csv_rows(path, reader, roles, delimiter), vocabulary, text_options)
 
 

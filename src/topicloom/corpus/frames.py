@@ -1,6 +1,6 @@
 """Data frames of pandas, polars or pyarrow to a corpus, and results back in the caller's own kind."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray
+from topicloom.corpus._checks import shown
 from topicloom.corpus._columns import (
     joined_groups,
     joined_times,
@@ -50,8 +51,8 @@ def from_frame(
     roles = {"text": text, "id": id, "label": label, "group": group, "response": response, "time": time}
     named = {role: column for role, column in roles.items() if column is not None}
     for role, column in named.items():
-        if column not in table.columns:
-            raise InputError(f"{role}={column!r}: the frame has no such column; it has {_listed(table.columns)}.")
+        if not isinstance(column, Hashable) or column not in table.columns:
+            raise InputError(f"{role}={shown(column)}: the frame has no such column; it has {_listed(table.columns)}.")
     converters: dict[str, Callable[[Any], Any]] = {
         "ids": to_id,
         "labels": to_labels,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
-from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only
+from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only, shown
 from topicloom.corpus._checks import texts as checked_texts
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
 from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, block_pairs, compacted, count_words, document_blocks
@@ -193,8 +193,7 @@ def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]]) -> Iterator[
 
 
 def _short(value: object) -> str:
-    shown = repr(value)
-    return f"{shown[:60]}{'…' * (len(shown) > 60)} ({type(value).__name__})"
+    return f"{shown(value)} ({type(value).__name__})"
 
 
 def _number(documents: Iterator[list[str]]) -> tuple[Int32Array, Int64Array, list[str]]:

@@ -260,8 +260,8 @@ class TopicModel(Transformer):
         check_is_fitted(self, "seed_")
         if X is None:
             return frames.doc_topics_frame(self.corpus_, self.doc_topic_, frame)
-        corpus = self._new_corpus(X)
-        return frames.doc_topics_frame(corpus, self.transform(corpus), frame)
+        corpus = self._new_corpus(X, report=False)  # ``transform`` does
+        return frames.doc_topics_frame(corpus, np.asarray(self.transform(corpus)), frame)
 
     def top_docs(self, topic: int, n_docs: int = 10, *, frame: str | None = None) -> Any:
         """Training documents with the largest share of a topic."""
@@ -296,7 +296,7 @@ class TopicModel(Transformer):
     def _checked_matrix(self, X: Any, reset: bool) -> Any:
         return checked_matrix(self, X, reset=reset)
 
-    def _new_corpus(self, X: Any) -> Corpus:
+    def _new_corpus(self, X: Any, *, report: bool = True) -> Corpus:
         if isinstance(X, Corpus):
             corpus = X.with_vocabulary(self.vocabulary_)
         elif _are_texts(X):
@@ -311,7 +311,8 @@ class TopicModel(Transformer):
             corpus = from_matrix(matrix, self.vocabulary_)
         _inputs.check_weights(corpus, least=0.0)
         self._check_tokens(corpus)
-        _report_unknown(corpus)
+        if report:
+            _report_unknown(corpus)
         return corpus
 
     def __sklearn_tags__(self) -> Any:

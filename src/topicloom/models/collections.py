@@ -211,11 +211,13 @@ class CollectionModel(LDA):
 
     def _grouped(self, X: Any, groups: Any) -> Corpus:
         check_is_fitted(self, "seed_")
-        return _groups.with_groups(self._new_corpus(X), groups, every=False)
+        corpus = _groups.with_groups(self._new_corpus(X), groups, every=False)
+        self._report_unknown_groups(corpus)
+        return corpus
 
-    def _document_prior(self, corpus: Corpus) -> tuple[FloatArray, Int32Array | None]:
+    def _report_unknown_groups(self, corpus: Corpus) -> None:
         if corpus.groups is None:
-            return self.alpha_, None
+            return
         n = len(self.collections_)
         rows = _groups.numbers_of(corpus.groups, self.collections_, n, n + 1)
         if np.all(rows >= n) and np.any(rows == n):
@@ -225,6 +227,12 @@ class CollectionModel(LDA):
                 "new one. Give groups=[None, …] for documents of which no collection is known.",
                 UnknownGroupsWarning,
             )
+
+    def _document_prior(self, corpus: Corpus) -> tuple[FloatArray, Int32Array | None]:
+        if corpus.groups is None:
+            return self.alpha_, None
+        n = len(self.collections_)
+        rows = _groups.numbers_of(corpus.groups, self.collections_, n, n + 1)
         new = self.collection_prior_ / self.collection_prior_.sum()
         return np.vstack((self.gamma_ * self.pi_, self.gamma_ * new, self.alpha_)), rows
 
