@@ -271,6 +271,26 @@ def test_what_is_no_target_is_told_where_and_why(name: str) -> None:
         fit(y)
 
 
+DATED = pd.DataFrame({"text": TEXTS[:3], "day": pd.to_datetime(["2020-01-01", None, "2021-05-01"])})
+
+
+@pytest.mark.parametrize("frame", [DATED, pl.DataFrame(dict(DATED))], ids=["pandas", "polars"])
+def test_a_missing_date_is_told_with_its_place(frame: Any) -> None:
+    for role in ("time", "group", "id"):
+        with pytest.raises(InputError, match=r"row 1, column 'day': the cell is empty, expected "):
+            topicloom.from_frame(frame, text="text", **{role: "day"})
+    days = DATED["day"]
+    with pytest.raises(InputError, match=r"times: entry 1 is NaT; every document needs a time"):
+        topicloom.from_texts(TEXTS[:3], times=days)
+    with pytest.raises(InputError, match=r"times: entry 1 is missing \(NaT\)"):
+        evaluation.topic_weights(THETA[:3], days.to_numpy())
+    with pytest.raises(InputError, match=r"responses: entry 1 is None; each must be a number"):
+        topicloom.from_texts(TEXTS[:3], responses=[1, None, 2])
+    grouped = topicloom.from_texts(TEXTS[:3], groups=days)
+    with pytest.raises(InputError, match=r"document 1 has no collection"):
+        CompoundLDA(2, **QUICK).fit(grouped)
+
+
 def test_texts_have_an_order() -> None:
     for texts in ({"first": "some words"}, {"some words", "other words"}):
         with pytest.raises(InputError, match="texts must be a list or another iterable of strings"):

@@ -82,6 +82,9 @@ def frozen(name: str, values: Any, dtype: Any) -> Any:
 def _check_cast(name: str, values: AnyArray, dtype: "np.dtype[Any]") -> None:
     """Refuse values that the type would cut, wrap or fail on."""
     expected = "a whole number" if dtype.kind == "i" else "a number"
+    if values.dtype.kind == "O":
+        where = next((i for i, v in enumerate(values) if not isinstance(v, int | float | np.number)), 0)
+        raise InputError(f"{name}: entry {where} is {shown(values[where])}; each must be {expected}.")
     if values.dtype.kind not in "buif":
         raise InputError(f"{name} holds {values.dtype} values; each must be {expected}.")
     if dtype.kind == "i" and values.dtype != dtype:

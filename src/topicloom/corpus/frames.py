@@ -142,7 +142,8 @@ def _converted(table: "nw.DataFrame[Any]", column: str, convert: Callable[[Any],
         try:
             values.append(convert(value))
         except ValueError as error:
-            raise InputError(f"row {row}, column {column!r}: found {value!r}, expected {error}.") from None
+            found = "the cell is empty" if value is None else f"found {shown(value)}"
+            raise InputError(f"row {row}, column {column!r}: {found}, expected {error}.") from None
     return values
 
 
