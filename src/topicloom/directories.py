@@ -69,11 +69,13 @@ class Stored:
 
     folder: Path
     manifest: dict[str, Any]
+    written: tuple[int, int] | None  # by which its manifest is told from another with the same content
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Stored":
         folder = as_path(path)
-        return cls(folder, read_manifest(folder))
+        written = _when_written(folder)
+        return cls(folder, read_manifest(folder), written)
 
     @property
     def running(self) -> bool:
@@ -86,8 +88,12 @@ class Stored:
         """The file that the manifest names."""
         return self.folder / str(self.manifest["files"][role]["file"])
 
+    def is_saved_over(self) -> bool:
+        """Whether something has been saved here since, also if all is as it was by now."""
+        return _when_written(self.folder) not in (None, self.written)
+
     def is_replaced(self) -> bool:
-        """Whether the directory has another manifest by now."""
+        """Whether the directory has a manifest with another content by now."""
         try:
             return read_manifest(self.folder) != self.manifest
         except StorageError:
@@ -105,7 +111,7 @@ class Stored:
                 raise StorageError(f"{self.folder} has no {path.name}; it is not complete.")
             yield path, entry["digest"]
         except StorageError:
-            if self.is_replaced():
+            if self.is_saved_over():
                 raise StorageError(
                     f"{self.folder} has been saved over or resumed since it was opened, so its {role} can no longer be "
                     f"read. Load it again: topicloom.load({str(self.folder)!r})."
@@ -173,9 +179,18 @@ def opened(path: str | os.PathLike[str], read: Callable[[Stored], Found]) -> Fou
         try:
             return read(stored)
         except StorageError:
-            if attempt == _TRIES - 1 or not stored.is_replaced():
+            if attempt == _TRIES - 1 or not stored.is_saved_over():
                 raise
     raise AssertionError
+
+
+def _when_written(folder: Path) -> tuple[int, int] | None:
+    """Number and time of the manifest's file; None if there is none."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 # -- writing -------------------------------------------------------------------------------------------------------

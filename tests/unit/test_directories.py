@@ -15,7 +15,7 @@ from tests.torture.cases import CASES
 
 import topicloom
 from saved import file_of, files_in, sign
-from topicloom import LDA, arrays
+from topicloom import LDA, arrays, directories
 from topicloom.corpus.stored import convert_corpus
 from topicloom.directories import Stored, is_free, start_run
 from topicloom.errors import InputError, StorageError
@@ -115,6 +115,29 @@ def test_a_model_may_be_saved_over_itself(models: dict[str, list[Any]], tmp_path
     old.save(tmp_path)
     topicloom.load(tmp_path).save(tmp_path)
     assert_is(topicloom.load(tmp_path), old)
+
+
+def test_a_reader_tries_again_even_if_all_is_as_it_was(
+    models: dict[str, list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile another model is saved and then the first one again: the manifest is equal, but files were gone."""
+    old, new = models["LDA"]
+    old.save(tmp_path)
+    read, tries = directories.read_arrays, []
+
+    def between_saves(*arguments: Any, **options: Any) -> Any:
+        tries.append(arguments)
+        if len(tries) > 1:
+            return read(*arguments, **options)
+        new.save(tmp_path)
+        try:
+            return read(*arguments, **options)
+        finally:
+            old.save(tmp_path)
+
+    monkeypatch.setattr(directories, "read_arrays", between_saves)
+    assert_is(topicloom.load(tmp_path), old)
+    assert len(tries) > 1
 
 
 def test_a_resumed_model_is_another_than_the_one_that_was_loaded(tmp_path: Path) -> None:
