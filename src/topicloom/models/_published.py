@@ -12,7 +12,7 @@ from topicloom.errors import AlikeTopicsWarning, InputError, PriorsWarning, warn
 from topicloom.inference.hyper import MOST
 from topicloom.inference.kernel import Prior
 
-_ALIKE = 0.01  # mean distance of topics from their mean below which they are as good as one
+_ALIKE = 0.03  # mean distance of topics from their mean below which they are as good as one
 _NEARLY_ALL = 0.99  # share of the counts in one topic that leaves nothing for the others
 _ROWS = 4096  # words at a time
 
