@@ -197,6 +197,27 @@ def test_documents_without_labels_are_told_with_the_columns(files: Path, tmp_pat
     assert message.endswith("are 'name', 'text', 'review', 'tags', 'stars', 'price'.")
 
 
+@pytest.mark.parametrize(("command", "role"), [("fit-labels", "label"), ("fit-supervised", "label")])
+def test_a_fit_without_a_column_of_labels_names_those_that_there_are(
+    files: Path, tmp_path: Path, command: str, role: str
+) -> None:
+    asked = [command, files / "comma.csv", "--out", tmp_path / "m", "--text-column", "review"]
+    message = refused(*asked)
+    assert f"have no {role}s to learn from; name the column that holds them with --{role}-column." in message
+    assert message.endswith("are 'name', 'text', 'review', 'tags', 'stars', 'price'.")
+    assert refused(*asked, f"--{role}-column", "tag").endswith(
+        f"there is no column 'tag'; there are 'name', 'text', 'review', 'tags', 'stars', 'price'. Name the right one "
+        f"with --{role}-column."
+    )
+
+
+def test_a_wrong_delimiter_is_told_with_the_right_one(files: Path, tmp_path: Path) -> None:
+    asked = ["fit", files / "train.csv", "--out", tmp_path / "m", "--text-column", "review"]
+    assert refused(*asked).endswith("Its columns look separated by ';', not ','; give --delimiter ';'.")
+    assert refused(*asked, "--delimiter", "|").endswith("look separated by ';', not '|'; give --delimiter ';'.")
+    assert "each must be one character" in refused(*asked, "--delimiter", ";;")
+
+
 @pytest.mark.parametrize("given", ["german", "stop.txt"])
 def test_stop_words_of_other_languages_are_a_file(files: Path, tmp_path: Path, given: str) -> None:
     message = refused("fit", files / "train.csv", "--out", tmp_path / "m", "--stop-words", given)
