@@ -331,7 +331,10 @@ def _check_writable(corpus: Corpus, state: AnyState, prior: Prior) -> None:
             f"and {corpus.n_words}; give the corpus that was sampled."
         )
     if len(prior.alpha) != 1:
-        raise InputError(f"a state file has one α for all documents; this model has {len(prior.alpha)}.")
+        raise InputError(
+            f"a state file has one α for all documents; this model has {len(prior.alpha)}. Write its tables instead: "
+            "doc_topic_ and topic_word_, or topicloom convert --to doc-topics or --to topic-words."
+        )
     if len(prior.boost) or np.any(prior.beta != prior.beta[0]):
         raise InputError("a state file has one β for all words; this model has seed words or one β a word.")
     for word in corpus.vocabulary:

@@ -233,6 +233,18 @@ def test_knowing_the_collection_predicts_better(data, model: CompoundLDA) -> Non
     assert model.score(X, groups=corpus.groups) == pytest.approx(-np.log(known))
 
 
+@pytest.mark.parametrize("inference", ["ags", "mgs"])
+def test_the_burn_in_changes_no_chain(data, inference: str) -> None:
+    """It says what is kept, and nothing else: the sweeps, and the steps of Langevin dynamics, stay the same."""
+    quick = {"inference": inference, "max_iter": 30, "lag": 5, "random_state": 0}
+    plain = CompoundLDA(4, **quick).fit(data.corpus)
+    for burn_in in (1, 10, 25):
+        kept = CompoundLDA(4, **quick, burn_in=burn_in).fit(data.corpus)
+        np.testing.assert_array_equal(kept.chains_[0].state.z, plain.chains_[0].state.z)
+        np.testing.assert_array_equal(kept.pi_trace_[1], plain.pi_trace_[1])
+        np.testing.assert_array_equal(kept.chains_[0].mixtures.log_step, plain.chains_[0].mixtures.log_step)
+
+
 def test_averages_take_the_mean_of_the_priors(data) -> None:
     found = CompoundLDA(3, topic_word_prior=0.1, concentration=2.0, max_iter=20, burn_in=10, lag=5, random_state=0)
     found.fit(data.corpus)
@@ -320,7 +332,10 @@ def test_what_is_learned(data) -> None:
         ({"concentration": -1.0}, "concentration=-1.0 must be a number from 1e-12"),
         ({"collection_prior": [1.0, 2.0]}, "collection_prior has shape"),
         ({"collection_prior": None, "collection_prior_gamma": (1.0,)}, "must be a pair"),
-        ({"collection_prior": None, "collection_prior_gamma": (0.0, 1.0)}, r"collection_prior_gamma=0.0 must be a number from 1e-12 to 1e\+12"),
+        (
+            {"collection_prior": None, "collection_prior_gamma": (0.0, 1.0)},
+            r"collection_prior_gamma=0.0 must be a number from 1e-12 to 1e\+12",
+        ),
         ({"mixtures": np.full(3, 0.5)}, "positive shares that sum to 1"),
         ({"mixtures": np.full((2, 3), 1 / 3)}, "a row of them for each of 3 collections"),
         ({"mixtures": np.full(3, 1 / 3), "collection_prior": None}, "nothing to learn collection_prior from"),
