@@ -1,6 +1,6 @@
 """What every model goes through before it is seen: numbers are finite, and topics that tell nothing are reported."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from topicloom.inference.kernel import Prior
 
 _ALIKE = 0.03  # mean distance of topics from their mean below which they are as good as one
 _NEARLY_ALL = 0.99  # share of the counts in one topic that leaves nothing for the others
-_ROWS = 4096  # words at a time
+_AT_ONCE = 1 << 18  # probabilities
 
 
 @contextmanager
@@ -44,22 +44,16 @@ def _check_finite(model: Any) -> None:
 # -- topics that tell nothing, priors that outweigh the data -----------------------------------------------------------
 
 
-class Learned(NamedTuple):
-    """Which priors were learned, by the names of their parameters."""
-
-    doc: str | None = None
-    word: str | None = None
-
-
 def report_topics(
-    model: Any, corpus: Corpus, prior: Prior, learned: Learned, *, labels: bool = False, what: str = "topics"
+    model: Any, corpus: Corpus, prior: Prior, learned: Sequence[str] = (), *, labels: bool = False, what: str = "topics"
 ) -> None:
-    """Warn if topics coincide, or if learned priors outweigh what they were learned from.
+    """Warn if topics coincide, or if a learned prior outweighs what it was learned from.
 
-    ``labels`` says that topics are labels, each of which counts the same, however few documents have it.
+    ``learned`` has the parameters' names of those that were; "topic_word_prior" is that of words, others are of
+    documents. ``labels`` says that topics are labels, each of which counts the same, however few documents have it.
     """
     n_topics = prior.n_topics
-    if n_topics < 2 or corpus.n_words < 2:
+    if model._quiet or n_topics < 2 or corpus.n_words < 2:
         return
     mass = np.maximum(model._by_word.sum(axis=0) - prior.beta_sum, 0.0)
     share = (mass > 0).astype(np.float64) if labels else mass
@@ -73,7 +67,7 @@ def report_topics(
     if distance < _ALIKE:
         warn(
             f"the {n_topics} {what} are as good as one: on average their words' probabilities differ by {distance:.2%} "
-            f"from the mean. {_cause(weigh, share, labels)}",
+            f"from the mean. {_cause(weigh, share, labels, getattr(model, 'inference', ''))}",
             AlikeTopicsWarning,
         )
     elif message := _outweighed(weigh, learned):
@@ -83,8 +77,9 @@ def report_topics(
 def mean_distance(phi: FloatArray, share: FloatArray) -> float:
     """Mean over topics, by their shares, of ½ Σ_v |φ_kv − mean_v|; ``phi`` is [V, K]."""
     total = 0.0
-    for first in range(0, len(phi), _ROWS):
-        rows = phi[first : first + _ROWS]
+    size = max(_AT_ONCE // len(share), 1)
+    for first in range(0, len(phi), size):
+        rows = phi[first : first + size]
         mean = (rows * share).sum(axis=1, keepdims=True)
         total += float((np.abs(rows - mean) * share).sum())
     return 0.5 * total
@@ -97,7 +92,7 @@ class _Weights(NamedTuple):
     topic: float  # counts of a topic
 
 
-def _cause(weigh: _Weights, share: FloatArray, labels: bool) -> str:
+def _cause(weigh: _Weights, share: FloatArray, labels: bool, inference: str) -> str:
     if weigh.beta > weigh.topic:
         return (
             f"The prior of a topic's words sums to {weigh.beta:.3g}, its counts to {weigh.topic:.3g}: give a smaller "
@@ -112,19 +107,19 @@ def _cause(weigh: _Weights, share: FloatArray, labels: bool) -> str:
     if not labels and share[top] > _NEARLY_ALL:
         return (
             f"Topic {top} has {share[top]:.1%} of all counts: the data may hold too little for the others. Use fewer "
-            'topics, or inference="cvb0" or "gibbs".'
+            + ('topics, or inference="cvb0" or "gibbs".' if inference in ("vb", "svb") else "topics, or give priors.")
         )
     return "The data may hold too little to tell them apart: use fewer, or give priors instead of learning them."
 
 
-def _outweighed(weigh: _Weights, learned: Learned) -> str | None:
-    for name, prior, data, what in (
-        (learned.doc, weigh.alpha, weigh.doc, "a document's counts"),
-        (learned.word, weigh.beta, weigh.topic, "a topic's counts"),
-    ):
-        if name is not None and prior > MOST * data:
+def _outweighed(weigh: _Weights, learned: Sequence[str]) -> str | None:
+    for name in learned:
+        of_words = name == "topic_word_prior"
+        prior, data = (weigh.beta, weigh.topic) if of_words else (weigh.alpha, weigh.doc)
+        if prior > MOST * data:
             return (
-                f"{name} was to be learned, but there is too little to learn it from: it sums to {prior:.3g}, {what} "
-                f"to {data:.3g}. Give {name}, or counts that are not scaled down."
+                f"{name} was to be learned, but there is too little to learn it from: it sums to {prior:.3g}, "
+                f"{'a topic' if of_words else 'a document'}'s counts to {data:.3g}. Give {name}, or counts that are "
+                "not scaled down."
             )
     return None

@@ -55,6 +55,7 @@ class TopicModel(Transformer):
     _by_word: FloatArray  # [V, K] expected counts plus β
     _phi_by_word: FloatArray  # [V, K] the same, normalised
     _text_options: TextOptions | None
+    _quiet: bool = False  # about its topics: another model made it for itself
     _reading: Mapping[str, Any] | None = None  # how the file of the fit was read, where a command read it
     _corpus: Corpus | None
     _chains: list[Chain] | None

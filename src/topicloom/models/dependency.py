@@ -62,6 +62,7 @@ class DependencyLDA(PriorLDA):
         corpus = Corpus(words=sets.label, doc_ptr=sets.ptr, vocabulary=names)
         n_topics = self.n_label_topics or int(np.clip(np.count_nonzero(self.label_counts_) // 5, 2, 100))
         lda = _LabelTopics(n_topics, topic_word_prior=0.01, max_iter=self.label_sweeps, random_state=self.seed_)
+        lda._quiet = self._quiet
         lda.fit(corpus)
         self._set_label_topics(lda._by_word, lda.alpha_)
 

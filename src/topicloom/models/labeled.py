@@ -192,7 +192,6 @@ class LabeledLDA(LabelClassifier):
         plan: Plan,
         callbacks: Sequence[Callback] = (),
         run: Stored | None = None,
-        report: bool = True,
     ) -> None:
         checkpoint = None if run is None else partial(storage.save_chain, run)
         started = time.perf_counter()
@@ -209,10 +208,7 @@ class LabeledLDA(LabelClassifier):
             self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
-        if report:
-            _published.report_topics(
-                self, corpus, chains[0].prior, _published.Learned(), labels=True, what="labels' topics"
-            )  # fmt: skip
+        _published.report_topics(self, corpus, chains[0].prior, labels=True, what="labels' topics")
 
     def _learn(
         self,
@@ -262,6 +258,7 @@ class LabeledLDA(LabelClassifier):
             n_chains=1, holdout=0.0, label_rule="meta", checkpoint_dir=None, verbose=0, random_state=self.seed_,
             max_iter=max(self.n_iter_, 1), burn_in=self.burn_in if kept else None,
         )  # fmt: skip
+        second._quiet = True
         sets = _labels.without(self._sets, held)
         corpus = self.corpus_.keep_tokens(~np.repeat(held, self.corpus_.doc_lengths))
         if corpus.n_tokens == 0:
@@ -269,7 +266,7 @@ class LabeledLDA(LabelClassifier):
         prior = second._prior(corpus, sets)
         kernel = second._kernel(corpus, sets, prior)
         chains = [start_chain(kernel, corpus, prior, self.seed_, 0)]
-        second._run(kernel, corpus, self.classes_, sets, chains, second._plan(self.seed_), report=False)
+        second._run(kernel, corpus, self.classes_, sets, chains, second._plan(self.seed_))
         truth = _labels.indicator(self._sets)[held]
         counts = second._fold(self.corpus_.select(held))
         seen = second.label_counts_ > 0

@@ -184,7 +184,7 @@ class SupervisedTopics(StoredModel):
             self._write(run)
         if interrupted:
             _inputs.warn_interrupted(self.n_iter_, plan.max_iter)
-        _published.report_topics(self, corpus, chains[self.best_chain_].prior, _published.Learned())
+        _published.report_topics(self, corpus, chains[self.best_chain_].prior)
 
     def _learn(
         self,

@@ -236,10 +236,8 @@ class VariationalMethods(StoredModel):
         self._made_with = {name: plain(getattr(self, name)) for name in _MADE_WITH if hasattr(self, name)}
 
     def _report_topics(self, corpus: Corpus, prior: Prior, learned_doc: bool, learned_word: bool) -> None:
-        names = _published.Learned(
-            self._DOC_PRIOR if learned_doc else None, "topic_word_prior" if learned_word else None
-        )  # fmt: skip
-        _published.report_topics(self, corpus, prior, names, what=self._TOPICS)
+        learned = [self._DOC_PRIOR] * learned_doc + ["topic_word_prior"] * learned_word
+        _published.report_topics(self, corpus, prior, learned, what=self._TOPICS)
 
     def _check_same_stream(self) -> None:
         """Whether what the topics were made with is as it was: more documents cannot change it."""
