@@ -331,7 +331,7 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
                               "LDA(2, inference='svb', topic_word_prior=1e6, **QUICK).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
-    "priors": (errors.PriorsWarning, "_published.report_topics(fitted, CORPUS, HEAVY, _published.Learned('α', 'β'))"),
+    "priors": (errors.PriorsWarning, "LDA(2, inference='cvb0', topic_word_prior=1e-6, max_iter=50, tol=0).fit(LIGHT)"),
     "not converged": (ConvergenceWarning, "LDA(2, inference='vb', tol=1e-12, **QUICK).fit(CORPUS)"),
     "not converged, states": (ConvergenceWarning, "HMM(2, inference='em', tol=1e-12, **QUICK).fit([[0, 1, 1, 0]] * 3)"),
     "a column": (DataConversionWarning, "MedLDARegressor(2, **SAMPLED).fit(CORPUS, [[1.0], [2.0]] * 3)"),
@@ -370,13 +370,9 @@ def test_warnings_point_at_the_users_line(name: str, user_file: Callable[..., No
         if calls == 1:
             os.kill(os.getpid(), 2)
 
-    from topicloom.inference.kernel import make_prior
-    from topicloom.models import _published
-
-    heavy = make_prior(np.full(2, 1e9), np.full(CORPUS.n_words, 0.1), CORPUS.n_docs)
+    light = np.kron(np.eye(2), np.full((10, 3), 0.0005))
     distinct = LDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, **QUICK).fit(TEXTS)
-    names = {**globals(), "stop": stop, "fitted": distinct, "collections": fitted["CompoundLDA"],
-             "_published": _published, "HEAVY": heavy}  # fmt: skip
+    names = {**globals(), "stop": stop, "fitted": distinct, "collections": fitted["CompoundLDA"], "LIGHT": light}
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         user_file(line, **names)
