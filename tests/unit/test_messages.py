@@ -3,6 +3,7 @@
 import inspect
 import linecache
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -131,8 +132,10 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("function", "good"), FUNCTIONS, ids=[function.__name__ for function, _ in FUNCTIONS])
-def test_arguments_of_any_kind(function: Callable[..., object], good: dict[str, Any], tmp_path: Path) -> None:
-    os.chdir(tmp_path)
+def test_arguments_of_any_kind(
+    function: Callable[..., object], good: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert complaint(lambda: function(**good)) is None or function.__name__ in ("read", "load", "resume")
     for name in good:
         for value in ODD.values():
@@ -160,7 +163,8 @@ SOME_ODD = ("none", "text", "dict", "nan", "huge", "ragged", "numpy strings", "s
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_parameters_of_any_kind(name: str) -> None:
+def test_parameters_of_any_kind(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     make, fit = MODELS[name]
     assert complaint(lambda: fit(make())) is None
     for parameter in make()._get_param_names():
@@ -331,7 +335,7 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
                               "LDA(2, inference='svb', topic_word_prior=1e6, **QUICK).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
-    "priors": (errors.PriorsWarning, "LDA(2, inference='cvb0', topic_word_prior=1e-6, max_iter=50, tol=0).fit(LIGHT)"),
+    "priors": (errors.PriorsWarning, "LDA(2, inference='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
     "not converged": (ConvergenceWarning, "LDA(2, inference='vb', tol=1e-12, **QUICK).fit(CORPUS)"),
     "not converged, states": (ConvergenceWarning, "HMM(2, inference='em', tol=1e-12, **QUICK).fit([[0, 1, 1, 0]] * 3)"),
     "a column": (DataConversionWarning, "MedLDARegressor(2, **SAMPLED).fit(CORPUS, [[1.0], [2.0]] * 3)"),
@@ -359,8 +363,19 @@ def user_file(tmp_path: Path) -> Iterator[Callable[..., None]]:
     linecache.clearcache()
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal; a shell that starts tests in the background makes them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("name", WARNED)
-def test_warnings_point_at_the_users_line(name: str, user_file: Callable[..., None], fitted: dict[str, Any]) -> None:
+def test_warnings_point_at_the_users_line(
+    name: str, user_file: Callable[..., None], fitted: dict[str, Any], ctrl_c: None
+) -> None:
     category, line = WARNED[name]
     calls = 0
 
@@ -368,7 +383,7 @@ def test_warnings_point_at_the_users_line(name: str, user_file: Callable[..., No
         nonlocal calls
         calls += 1
         if calls == 1:
-            os.kill(os.getpid(), 2)
+            os.kill(os.getpid(), signal.SIGINT)
 
     light = np.kron(np.eye(2), np.full((10, 3), 0.0005))
     distinct = LDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, **QUICK).fit(TEXTS)
