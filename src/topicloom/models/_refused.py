@@ -37,7 +37,7 @@ def plain_values(y: Any) -> Any:
     """The values in one dimension; none may be masked, or a date, whose number would mean nothing."""
     if np.ma.is_masked(y) or (hasattr(y, "dtype") and np.asarray(y).dtype.kind in "mM"):
         raise ValueError("masked values or dates")
-    if sp.issparse(y) or np.shape(y)[1:] != (1,):
+    if sp.issparse(y) or np.asarray(y).shape[1:] != (1,):
         return y
     from sklearn.exceptions import DataConversionWarning
 
