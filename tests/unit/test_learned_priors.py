@@ -257,6 +257,19 @@ def test_priors_that_outweigh_the_data_are_told(scale: float) -> None:
             model.fit(X)
 
 
+@pytest.mark.parametrize("mode", ["scvb0", "svb"])
+def test_a_stream_tells_it_once_and_not_of_its_first_batches(mode: str) -> None:
+    model = tl.LDA(3, inference=mode, topic_word_prior=1e9, batch_size=10, random_state=0, total_samples=80)
+    parts = [APART.select(range(first, first + 40)) for first in (0, 40)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        calls = []
+        for part in parts * 3:
+            model.partial_fit(part)
+            calls.append([each.category for each in told])
+    assert calls == [[], [], *[[AlikeTopicsWarning]] * 4]
+
+
 def test_a_few_topics_of_many_and_one_word_are_no_cause() -> None:
     assert by_default(tl.LDA(3, max_iter=5, random_state=0), np.full((4, 1), 9))[1] == []
     assert by_default(tl.LDA(1, max_iter=5, random_state=0), APART)[1] == []

@@ -46,15 +46,16 @@ def _check_finite(model: Any) -> None:
 
 def report_topics(
     model: Any, corpus: Corpus, prior: Prior, learned: Sequence[str] = (), *, labels: bool = False, what: str = "topics"
-) -> None:
+) -> bool:
     """Warn if topics coincide, or if a learned prior outweighs what it was learned from.
 
     ``learned`` has the parameters' names of those that were; "topic_word_prior" is that of words, others are of
     documents. ``labels`` says that topics are labels, each of which counts the same, however few documents have it.
+    Returns whether there was something to warn of.
     """
     n_topics = prior.n_topics
     if model._quiet or n_topics < 2 or corpus.n_words < 2:
-        return
+        return False
     mass = np.maximum(model._by_word.sum(axis=0) - prior.beta_sum, 0.0)
     share = (mass > 0).astype(np.float64) if labels else mass
     share = share / max(float(share.sum()), 1e-300)
@@ -70,8 +71,11 @@ def report_topics(
             f"from the mean. {_cause(weigh, share, labels, getattr(model, 'inference', ''))}",
             AlikeTopicsWarning,
         )
-    elif message := _outweighed(weigh, learned):
+        return True
+    message = _outweighed(weigh, learned)
+    if message is not None:
         warn(message, PriorsWarning)
+    return message is not None
 
 
 def mean_distance(phi: FloatArray, share: FloatArray) -> float:

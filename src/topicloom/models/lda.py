@@ -45,8 +45,8 @@ class LDA(VariationalMethods):
     Parameters
     ----------
     n_components : number of topics K.
-    doc_topic_prior, topic_word_prior : Dirichlet parameters α (number, or one a topic) and β (number, or one a word).
-        None starts from 1/K and is learned (see ``learn_priors``).
+    doc_topic_prior, topic_word_prior : Dirichlet parameters α (number, or one a topic) and β (number, or one a word),
+        from 1e-12 to 1e12. None starts from 1/K and is learned (see ``learn_priors``).
     inference : "gibbs" draws topics. The others are deterministic approximations that also take fractional counts:
         "cvb0", "cvb" (collapsed, with means alone or with variances), "cvb_exact" (a reference for small corpora),
         "vb", and, from minibatches in memory for words × topics alone, "scvb0" and "svb".

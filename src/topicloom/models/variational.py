@@ -29,6 +29,7 @@ from topicloom.models._stored_checks import check_training_corpus, parameters_of
 from topicloom.models.stored import StoredModel, plain
 from topicloom.progress import announce, progress
 
+_ENOUGH = 10  # batches after which a stream's topics are to tell something
 _EXTRA_WHOLE = ("batch_size", "max_doc_update_iter")
 _MADE_WITH = ("n_components", "inference", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
 
@@ -70,6 +71,7 @@ class VariationalMethods(StoredModel):
 
     converged_: bool
     _made_with: dict[str, Any]  # what partial_fit cannot change
+    _told: bool = False  # of a stream's topics or priors, once
 
     def _plan(self, seed: int) -> Plan:
         raise NotImplementedError
@@ -228,16 +230,17 @@ class VariationalMethods(StoredModel):
             self._publish(corpus, cast(Any, [chain]), np.array([value]), seed, False)
             self._corpus, self.converged_ = None, False
             self._text_options, self._reading = how
-        self._report_topics(corpus, chain.prior, plan.learn_alpha, plan.learn_beta)
+        if not self._told and int(state.batches[0]) >= _ENOUGH:
+            self._told = self._report_topics(corpus, chain.prior, plan.learn_alpha, plan.learn_beta)
         return self
 
     def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
         super()._set_arrays(by_word, alpha, beta)
         self._made_with = {name: plain(getattr(self, name)) for name in _MADE_WITH if hasattr(self, name)}
 
-    def _report_topics(self, corpus: Corpus, prior: Prior, learned_doc: bool, learned_word: bool) -> None:
+    def _report_topics(self, corpus: Corpus, prior: Prior, learned_doc: bool, learned_word: bool) -> bool:
         learned = [self._DOC_PRIOR] * learned_doc + ["topic_word_prior"] * learned_word
-        _published.report_topics(self, corpus, prior, learned, what=self._TOPICS)
+        return _published.report_topics(self, corpus, prior, learned, what=self._TOPICS)
 
     def _check_same_stream(self) -> None:
         """Whether what the topics were made with is as it was: more documents cannot change it."""
