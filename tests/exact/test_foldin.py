@@ -117,7 +117,7 @@ def test_bad_input_is_named() -> None:
         fold_in(corpus, PHI, ALPHA[:2])
     with pytest.raises(InputError, match=r"'w2' has probability 0 in every topic"):
         fold_in(corpus, PHI * np.array([[1], [1], [0]]), ALPHA)
-    with pytest.raises(InputError, match=r"lag=0 must be at least 1"):
+    with pytest.raises(InputError, match=r"lag=0 must be a whole number of at least 1"):
         fold_in(corpus, PHI, ALPHA, lag=0)
 
 
