@@ -332,7 +332,8 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "interrupted, states": (errors.InterruptedFitWarning, "HMM(2, **QUICK).fit([[0, 1]] * 3, callbacks=[stop])"),
     "alike topics": (errors.AlikeTopicsWarning, "LDA(2, topic_word_prior=1e6, **QUICK).fit(CORPUS)"),
     "alike topics, streams": (errors.AlikeTopicsWarning,
-                              "LDA(2, inference='svb', topic_word_prior=1e6, **QUICK).partial_fit(CORPUS)"),
+                              "LDA(2, inference='svb', topic_word_prior=1e6, batch_size=1, "
+                              "**QUICK).partial_fit(CORPUS).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
     "priors": (errors.PriorsWarning, "LDA(2, inference='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
