@@ -13,9 +13,11 @@ import topicloom
 from benchmarks._common import forget_peak, resident, rival, timed
 from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Course, Key, Prior, Schedule, get_kernel, make_prior
-from topicloom.inference.samplers import log_joint
-from topicloom.inference.state import as_dense, as_lists, list_sizes, rebuild_counts
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.sampler import Course, Key, Schedule
+from topicloom.engine.state import as_dense, as_lists, list_sizes, rebuild_counts
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs.auto import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
 TOMOTOPY = "tomotopy"
@@ -37,7 +39,7 @@ class Ours:
     def __init__(
         self, sampler: str, corpus: Corpus, n_topics: int, schedule: Schedule | None = None, alpha: float = ALPHA
     ) -> None:
-        self._kernel, self._corpus, self.prior = get_kernel(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
+        self._kernel, self._corpus, self.prior = get_sampler(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep = schedule or Schedule(), 0
         self.state = self._kernel.init(corpus, self.prior, Key(SEED, 0, 0))
         self._course: Course | None = None

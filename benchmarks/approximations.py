@@ -26,11 +26,13 @@ from benchmarks._common import CLOCKS, machine, table
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
+from topicloom.engine import shards as blocks
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import AnyState, as_dense
 from topicloom.errors import InputError
 from topicloom.evaluation import coherence
-from topicloom.inference import blocks
-from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
-from topicloom.inference.state import AnyState, as_dense
+from topicloom.lda.gibbs import get_sampler
 
 ALPHA, BETA = 0.1, 0.01
 WARM_UP = 20
@@ -65,7 +67,7 @@ def say(text: str) -> None:
 
 def states(corpus: Corpus, prior: Prior, way: Way, seed: int, n: int) -> Iterator[AnyState]:
     """The states after each of ``n`` sweeps."""
-    kernel = get_kernel(way.sampler)
+    kernel = get_sampler(way.sampler)
     state, course = kernel.init(corpus, prior, Key(seed, 0, 0)), None
     for sweep in range(1, n + 1):
         state, _, course = kernel.run(corpus, state, prior, Key(seed, 0, sweep), way.schedule, 1, course)
@@ -97,7 +99,7 @@ TINY_WAYS = [
 
 def posterior(corpus: Corpus, prior: Prior) -> tuple[FloatArray, FloatArray]:
     """Every state and its exact probability."""
-    kernel = get_kernel("dense")
+    kernel = get_sampler("dense")
     every = np.array(list(itertools.product(range(prior.n_topics), repeat=corpus.n_tokens)))
     logs = np.array([kernel.log_joint(corpus, kernel.restore(corpus, z, prior.n_topics), prior) for z in every])
     p = np.exp(logs - logs.max())
@@ -112,7 +114,7 @@ def together(every: FloatArray, p: FloatArray) -> FloatArray:
 def tiny_row(name: str, way: Way, sweeps: int, chains: int = 10) -> list[str]:
     """Distances from the posterior of the states that ``chains`` chains visit."""
     corpus, prior = TINY[name]
-    kernel = get_kernel(way.sampler)
+    kernel = get_sampler(way.sampler)
     every, p = posterior(corpus, prior)
     place = prior.n_topics ** np.arange(corpus.n_tokens)[::-1]
     seen = np.zeros(len(p))
@@ -141,7 +143,7 @@ REAL_WAYS = [
 
 def quality(corpus: Corpus, prior: Prior, way: Way, sweeps: Sequence[int], seed: int) -> list[float]:
     """Log joint probability a token after each number of sweeps; then coherence, c_npmi and u_mass."""
-    kernel = get_kernel(way.sampler)
+    kernel = get_sampler(way.sampler)
     measured = []
     for sweep, state in enumerate(states(corpus, prior, way, seed, max(sweeps)), 1):
         if sweep in sweeps:
@@ -170,7 +172,7 @@ def speed_rows(corpus: Corpus, prior: Prior, ways: Sequence[Way], sweeps: int, c
             seconds[i, sweep] = now() - started
     rows = []
     for way, end, taken in zip(ways, ends, seconds * 1e9 / corpus.n_tokens, strict=True):
-        reached = get_kernel(way.sampler).log_joint(corpus, end, prior) / corpus.n_tokens
+        reached = get_sampler(way.sampler).log_joint(corpus, end, prior) / corpus.n_tokens
         total = taken.sum() * corpus.n_tokens / 1e9
         rows.append([str(prior.n_topics), str(way), f"{taken.min():.0f}", f"{taken.mean():.0f}"])
         rows[-1] += [f"{total:.1f}", f"{reached:.3f}"]

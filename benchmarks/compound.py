@@ -20,11 +20,9 @@ from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_p
 from benchmarks._tools import TOMOTOPY, Tomotopy
 from topicloom import LDA, CompoundLDA, read
 from topicloom.corpus import Corpus
+from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.run import advance, start_chain
 from topicloom.errors import MissingExtraError
-from topicloom.inference.chain import Plan, advance, start_chain
-from topicloom.inference.variational import pair_index
-from topicloom.inference.variational_run import advance as advance_variational
-from topicloom.inference.variational_run import start_chain as start_variational
 
 PAPER_TOPICS = {"news16": 64, "nips_years": 90, "yelp": 60}
 PAPER = {"news16": (0.6101, 0.6879, 1.8616, 52.3518), "nips_years": (3.9568, 4.2588, 12.558, 320.9931),
@@ -34,18 +32,11 @@ SEED = 1
 
 
 def stepper(model: Any, corpus: Corpus) -> Callable[[], None]:
-    """One sweep of the model's chain."""
-    plan: Plan = model._plan(SEED)
-    kernel, prior = model._kernel(), model._prior(corpus)
-    chain = start_chain(kernel, corpus, prior, SEED, 0, model._start_mixtures(corpus))
-    return lambda: advance(kernel, corpus, chain, plan)
-
-
-def variational_stepper(model: CompoundLDA, corpus: Corpus) -> Callable[[], None]:
-    plan = model._variational_plan(SEED, corpus.n_docs)
-    index, prior = pair_index(corpus), model._prior(corpus)
-    chain = start_variational(index, plan, prior, 0)
-    return lambda: advance_variational(corpus, index, chain, plan)
+    """One sweep, or iteration, of the model's chain."""
+    problem: Problem = model._problem(corpus, SEED)
+    sampler, sampled = problem.sampler, problem.sampled
+    chain = start_chain(sampler, sampled, problem.prior(), SEED, 0)
+    return lambda: advance(sampler, sampled, chain, problem.plan)
 
 
 def seconds(
@@ -57,9 +48,9 @@ def seconds(
     work = {
         "LDA": stepper(LDA(n_topics, doc_topic_prior=1 / n_topics, **own), corpus),
         "AGS": stepper(CompoundLDA(n_topics, concentration=1.0, **own), corpus),
-        "MGS": stepper(CompoundLDA(n_topics, inference="mgs", concentration=1.0, n_langevin=1, **own), corpus),
+        "MGS": stepper(CompoundLDA(n_topics, method="mgs", concentration=1.0, n_langevin=1, **own), corpus),
         f"MGS, {n_langevin} steps": stepper(
-            CompoundLDA(n_topics, inference="mgs", concentration=1.0, n_langevin=n_langevin, **own), corpus
+            CompoundLDA(n_topics, method="mgs", concentration=1.0, n_langevin=n_langevin, **own), corpus
         ),
     }
     if yardstick:
@@ -72,7 +63,7 @@ def seconds(
 def vem_seconds(corpus: Corpus, n_topics: int, iterations: int, clock: str) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        step = variational_stepper(CompoundLDA(n_topics, inference="vem", concentration=1.0, trace_every=10**9), corpus)
+        step = stepper(CompoundLDA(n_topics, method="vem", concentration=1.0, trace_every=10**9), corpus)
     step()
     return float(np.median(in_turn([step], iterations, clock)[0]))
 

@@ -5,7 +5,7 @@
 One exact chain is moved on; at some of its states a sweep of each kind is timed in turn, from that very state. From all
 states together a line is fitted to each: nanoseconds a token = a + b · K for dense, a + b · L for sparse, L being the
 mean length of the list of a token's word, and a + b · T for words, T being the mean number of topics in a token's
-document. It is by these that the sampler "auto" chooses (``topicloom.inference.samplers.expected``).
+document. It is by these that the sampler "auto" chooses (``topicloom.lda.gibbs.auto.expected``).
 """
 
 import argparse
@@ -21,9 +21,10 @@ from benchmarks._common import CLOCKS, machine, table, timed, without_paths
 from benchmarks._tools import SEED, fixed_prior, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
+from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Key, Schedule, get_kernel
-from topicloom.inference.samplers import expected, shape_of
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs.auto import expected, shape_of
 
 SAMPLERS = ("dense", "sparse", "words")
 
@@ -51,7 +52,7 @@ def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repe
     """A reading after each number of sweeps in ``looks``."""
     for sampler in SAMPLERS:
         warm_up(sampler, corpus, n_topics)
-    prior, mover = fixed_prior(corpus, n_topics), get_kernel("auto")
+    prior, mover = fixed_prior(corpus, n_topics), get_sampler("auto")
     state = mover.init(corpus, prior, Key(SEED, 0, 0))
     found, done = [], 0
     for look in looks:
@@ -61,10 +62,10 @@ def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repe
         seconds: dict[str, list[float]] = {sampler: [] for sampler in SAMPLERS}
         for _ in range(repeats):
             for sampler, taken in seconds.items():
-                kernel = get_kernel(sampler)
+                kernel = get_sampler(sampler)
                 copy = kernel.restore(corpus, state.z.copy(), n_topics)
                 taken.append(timed(partial(kernel.sweep, corpus, copy, prior, Key(SEED, 1, 1), Schedule()), clock))
-        lists = get_kernel("sparse").restore(corpus, state.z, n_topics)
+        lists = get_sampler("sparse").restore(corpus, state.z, n_topics)
         costs, shape = expected(corpus, lists, prior), shape_of(corpus, lists, prior)
         times = {sampler: min(taken) * 1e9 / corpus.n_tokens for sampler, taken in seconds.items()}
         chosen = min(costs, key=costs.__getitem__)

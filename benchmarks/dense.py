@@ -18,10 +18,12 @@ import numpy as np
 import topicloom
 from benchmarks._common import import_seconds, in_turn, machine, rival, table
 from topicloom.corpus import Corpus
+from topicloom.engine.estimates import from_assignments
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError, MissingExtraError
-from topicloom.estimates import from_assignments
-from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
-from topicloom.inference.samplers import log_joint
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs.auto import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
 
@@ -30,7 +32,7 @@ class Ours:
     """A chain of topicloom's."""
 
     def __init__(self, corpus: Corpus, prior: Prior) -> None:
-        self._kernel = get_kernel("dense")
+        self._kernel = get_sampler("dense")
         self._corpus, self._prior, self._sweep = corpus, prior, 0
         self._state = self._kernel.init(corpus, prior, Key(SEED, 0, 0))
 

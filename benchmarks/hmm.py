@@ -18,10 +18,11 @@ import numpy as np
 from benchmarks._common import CLOCKS, in_turn, machine, rival, table
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
+from topicloom.engine.sampler import Key
 from topicloom.errors import InputError, MissingExtraError
-from topicloom.inference import hmm, hmm_em
-from topicloom.inference.hmm import HMMPrior
-from topicloom.inference.kernel import Key
+from topicloom.hmm import em as hmm_em
+from topicloom.hmm import paths as hmm
+from topicloom.hmm.paths import HMMPrior
 
 SEED = 1
 Usual = tuple[FloatArray, FloatArray, FloatArray]  # initial [K], transition [K, K], emission [K, V]

@@ -30,7 +30,7 @@ from benchmarks._tools import ALPHA, BETA, TOMOTOPY, Tool, likelihood, say, star
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
-from topicloom.inference.kernel import kernel_names
+from topicloom.lda.gibbs import sampler_names
 
 PATIENCE = 3.0  # a tool that has not got there is stopped after so many times the time of the one that set the goal
 
@@ -359,7 +359,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--corpus", nargs="+", default=["kos"])
     parser.add_argument("--topics", nargs="+", type=int, default=[20, 100])
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
-    parser.add_argument("--samplers", nargs="+", help=f"of {', '.join(kernel_names())} (default: all)")
+    parser.add_argument("--samplers", nargs="+", help=f"of {', '.join(sampler_names())} (default: all)")
     parser.add_argument("--sweeps", type=int, default=100)
     parser.add_argument("--every", type=int, default=5, help="sweeps between looks at the likelihood")
     parser.add_argument("--thread-turns", type=int, default=10, help="of each number of threads")
@@ -376,9 +376,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     if min(given.sweeps, given.every, given.thread_turns, given.turn_sweeps, *given.topics, *given.threads) < 1:
         parser.error("--sweeps, --every, --thread-turns, --turn-sweeps, --topics and --threads must be at least 1")
-    unknown = set(given.samplers or ()) - set(kernel_names())
+    unknown = set(given.samplers or ()) - set(sampler_names())
     if unknown:
-        parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(kernel_names())}")
+        parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(sampler_names())}")
     given.shown = without_paths(arguments)
     return given
 
@@ -388,7 +388,7 @@ def main(arguments: Sequence[str]) -> None:
     if given.peak_of:
         print(_tools.own_peak(given.peak_of, given.data, given.corpus[0], given.topics[0]))
         return
-    tools = [*(given.samplers or kernel_names()), *([TOMOTOPY] if find_spec(TOMOTOPY) else [])]
+    tools = [*(given.samplers or sampler_names()), *([TOMOTOPY] if find_spec(TOMOTOPY) else [])]
     given.out.mkdir(parents=True, exist_ok=True)
     text = report(given, tools)
     (given.out / f"{given.name}.md").write_text(f"# LDA\n\n{text}", encoding="utf-8")

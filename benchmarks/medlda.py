@@ -19,10 +19,11 @@ from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_p
 from benchmarks._tools import Tomotopy
 from topicloom import read
 from topicloom.corpus import Corpus
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Key, Schedule, make_prior
-from topicloom.inference.medlda import Options, Tasks, medlda_kernel
-from topicloom.models._targets import read_classes
+from topicloom.medlda.sampler import Options, Tasks, medlda_sampler
+from topicloom.medlda.targets import read_classes
 
 SEED = 1
 YARDSTICK = 0.174  # seconds of tomotopy's sweep where the programs were timed
@@ -36,7 +37,7 @@ def sweeper(
     targets = read_classes(None, corpus)
     weight = np.full(targets.target.shape, 102.4)
     groups = [range(targets.target.shape[1])]
-    kernel = medlda_kernel(Tasks(targets.target, weight, "hinge", 0.0, 4096.0, groups), options)
+    kernel = medlda_sampler(Tasks(targets.target, weight, "hinge", 0.0, 4096.0, groups), options)
     prior = make_prior(np.full(n_topics, 6.4 / n_topics), np.full(corpus.n_words, 0.01), corpus.n_docs)
     state, sweep = kernel.init(corpus, prior, Key(SEED, 0, 0)), 0
 

@@ -5,8 +5,8 @@
 A synthetic corpus with Zipf's law is fitted by ``LDA`` twice, each time in a process of its own: held in memory, and
 mapped from a file, with the operating system refusing the process more than ``--limit`` bytes of memory of its own
 (RLIMIT_DATA: everything but pages of files, which the system takes back when it needs them). Reported are the largest
-resident size, the largest part of it that is not pages of files (RssAnon), what ``topicloom.memory`` says beforehand,
-and that both models are the same, bit for bit.
+resident size, the largest part of it that is not pages of files (RssAnon), what ``topicloom.lda.memory`` says
+beforehand, and that both models are the same, bit for bit.
 """
 
 import argparse
@@ -23,12 +23,13 @@ from typing import Any
 
 from benchmarks._common import machine, resident, table, without_paths
 from benchmarks._tools import ALPHA, BETA, say
-from topicloom import LDA, memory
+from topicloom import LDA
 from topicloom.corpus import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.datasets import zipf
 from topicloom.errors import InputError
-from topicloom.inference.kernel import kernel_names
+from topicloom.lda import memory
+from topicloom.lda.gibbs import sampler_names
 
 DOC_LENGTH, WORDS = 200.0, 50_000
 
@@ -108,7 +109,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__.split("\n\n")[0])
     parser.add_argument("--tokens", type=whole, default=10**6)
     parser.add_argument("--topics", type=whole, default=100)
-    parser.add_argument("--sampler", default="auto", choices=kernel_names())
+    parser.add_argument("--sampler", default="auto", choices=sampler_names())
     parser.add_argument("--estimator", default="standard", choices=("standard", "cgs_p"))
     parser.add_argument("--sweeps", type=int, default=3)
     parser.add_argument("--limit", type=whole, default=2 * 10**9, help="bytes that the mapped fit may have")

@@ -18,13 +18,15 @@ import numpy as np
 from benchmarks._common import CLOCKS, machine, table, timed, without_paths
 from topicloom import read
 from topicloom.corpus import Corpus
+from topicloom.engine.estimates import phi, topic_counts
+from topicloom.engine.estimator.label_sets import LabelSets, read_labels
+from topicloom.engine.fold_in import fold_in
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.sampler import Key, Sampler, Schedule
 from topicloom.errors import InputError
-from topicloom.estimates import phi, topic_counts
-from topicloom.inference import labeled, variational
-from topicloom.inference.foldin import fold_in
-from topicloom.inference.kernel import Kernel, Key, Prior, Schedule, get_kernel, make_prior
-from topicloom.inference.labeled import LabelSets
-from topicloom.models._labels import read_labels
+from topicloom.labeled import sampler as labeled
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.variational import batch as variational
 
 SEED = 1
 
@@ -43,7 +45,7 @@ def renumbered(sets: LabelSets) -> LabelSets:
     return LabelSets(sets.ptr, label.astype(np.int32), max(int(sets.sizes.max(initial=1)), 1))
 
 
-def sweep_seconds(kernel: Kernel, corpus: Corpus, prior: Prior, sweeps: int, clock: str) -> float:
+def sweep_seconds(kernel: Sampler, corpus: Corpus, prior: Prior, sweeps: int, clock: str) -> float:
     """The median, over sweeps, after a few that are not counted."""
     state = kernel.init(corpus, prior, Key(SEED, 0, 0))
     seconds = []
@@ -69,7 +71,7 @@ def sweep_report(train: Corpus, sets: LabelSets, sweeps: int, clock: str) -> str
             sets.n_labels,
         ),
         f"Gibbs, as many of {few.n_labels} labels in all": (labeled.gibbs(few), few.n_labels),
-        f"LDA (dense), {sets.n_labels} topics": (get_kernel("dense"), sets.n_labels),
+        f"LDA (dense), {sets.n_labels} topics": (get_sampler("dense"), sets.n_labels),
     }
     prior = prior_of(train, sets.n_labels)
     cases[f"CVB0, the documents' of {sets.n_labels} labels"] = (labeled.cvb0(sets, train, prior), sets.n_labels)

@@ -17,9 +17,11 @@ import numpy as np
 import topicloom
 from benchmarks._common import CLOCKS, in_turn, machine, table, without_paths
 from topicloom.corpus import Corpus
+from topicloom.engine.multipath import repeated, repeated_prior
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
-from topicloom.inference.paths import repeated, repeated_prior
+from topicloom.lda.gibbs import get_sampler, sampler_names
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
 LIMIT = 1.1
@@ -29,7 +31,7 @@ class Paths:
     """A chain with several paths."""
 
     def __init__(self, sampler: str, corpus: Corpus, n_topics: int, n_paths: int) -> None:
-        self._kernel, self._corpus, self._sweep = get_kernel(sampler), repeated(corpus, n_paths), 0
+        self._kernel, self._corpus, self._sweep = get_sampler(sampler), repeated(corpus, n_paths), 0
         prior = make_prior(np.full(n_topics, ALPHA), np.full(corpus.n_words, BETA), corpus.n_docs)
         self._prior = repeated_prior(prior, n_paths)
         self._state = self._kernel.init(self._corpus, self._prior, Key(SEED, 0, 0))
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--corpus", default="kos")
     parser.add_argument("--topics", nargs="+", type=int, default=[20, 100])
     parser.add_argument("--paths", nargs="+", type=int, default=[2, 5])
-    parser.add_argument("--samplers", nargs="+", default=kernel_names(), choices=kernel_names())
+    parser.add_argument("--samplers", nargs="+", default=sampler_names(), choices=sampler_names())
     parser.add_argument("--sweeps", type=int, default=20, help="sweeps that are timed")
     parser.add_argument("--settle", type=int, default=10, help="sweeps before them")
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu where the machine is shared")

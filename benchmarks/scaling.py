@@ -21,8 +21,9 @@ from benchmarks._common import CLOCKS, figure, machine, save_figure, table, time
 from benchmarks._tools import ALPHA, BETA, Ours, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
+from topicloom.engine.sampler import Schedule
 from topicloom.errors import InputError, MissingExtraError
-from topicloom.inference.kernel import Schedule, kernel_names
+from topicloom.lda.gibbs import sampler_names
 
 LINEAR = 0.15  # an exponent is called linear within this of 1
 DOC_LENGTH = 200.0
@@ -127,7 +128,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--tokens", nargs="+", type=whole, default=[10**5, 10**6])
     parser.add_argument("--topics", nargs="+", type=whole, default=[100, 1000])
     parser.add_argument("--words", type=whole, default=50_000)
-    parser.add_argument("--samplers", nargs="+", default=["auto"], choices=kernel_names())
+    parser.add_argument("--samplers", nargs="+", default=["auto"], choices=sampler_names())
     parser.add_argument("--settle", type=int, default=10)
     parser.add_argument("--sweeps", type=int, default=3)
     parser.add_argument("--alpha-sum", type=float, help="α times K; α is 0.1 for every K without it")

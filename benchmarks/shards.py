@@ -19,12 +19,12 @@ from benchmarks._common import machine, table, timed, without_paths
 from benchmarks._tools import SEED, Ours, read, say, shuffled, warm_up
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
+from topicloom.engine.shards import set_out
+from topicloom.engine.state import State
+from topicloom.engine.threads import cut, private
 from topicloom.errors import InputError
-from topicloom.inference import samplers
-from topicloom.inference.blocks import set_out
-from topicloom.inference.parallel import cut, private
-from topicloom.inference.state import State
-from topicloom.kernels.rng import stream
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.numerics.rng import stream
 
 PIECES = 16  # of the documents, some milliseconds each
 

@@ -27,7 +27,7 @@ import sys, time
 from topicloom import LDA
 imported = time.time()
 from topicloom import datasets
-from topicloom.inference import chain
+from topicloom.engine import run as chain
 corpus = datasets.zipf(20_000, 2_000, 20).corpus
 X = {given}
 made = time.time()

@@ -20,13 +20,13 @@ from threadpoolctl import threadpool_limits
 
 import topicloom
 from benchmarks._common import machine, rival, table, timed
-from topicloom import LDA
+from topicloom import VariationalLDA
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus import Corpus, split_documents
+from topicloom.engine.prior import make_prior
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.evaluation import completion_perplexity
-from topicloom.inference import variational as v
-from topicloom.inference.kernel import make_prior
+from topicloom.lda.variational import batch as v
 
 ALPHA, BETA, SEED = 0.1, 0.1, 0
 BATCH, OFFSET, DECAY = 128, 10.0, 0.7
@@ -89,7 +89,7 @@ def tools(train: Corpus, n_topics: int, iterations: int, online: bool) -> list[T
     method = "online" if online else "batch"
 
     def our_fit(mode: Any) -> Callable[[], Any]:
-        return lambda: LDA(n_topics, inference=mode, **ours).fit(train)
+        return lambda: VariationalLDA(n_topics, method=mode, **ours).fit(train)
 
     made = [Tool(f"topicloom {mode}", our_fit(mode), lambda m: m.components_) for mode in modes]
     made.append(

@@ -27,9 +27,9 @@ import numpy as np
 from reproduce._common import table
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Prior
-from topicloom.inference.state import State, rebuild_counts
-from topicloom.kernels._jit import kernel
+from topicloom.engine.prior import Prior
+from topicloom.engine.state import State, rebuild_counts
+from topicloom.numerics.jit import kernel
 
 MEASURES = ("estimator", "random scan", "posterior")
 

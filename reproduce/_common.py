@@ -12,10 +12,11 @@ import numpy as np
 import topicloom
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus, split_documents
+from topicloom.engine.estimates import Estimator, phi, topic_counts
+from topicloom.engine.prior import make_prior
+from topicloom.engine.run import Chain, Plan, run_chains, start_chain
 from topicloom.errors import InputError
-from topicloom.estimates import Estimator, phi, topic_counts
-from topicloom.inference.chain import Chain, Plan, run_chains, start_chain
-from topicloom.inference.kernel import get_kernel, make_prior
+from topicloom.lda.gibbs import get_sampler
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ def train(
     sampler: str = "dense",
 ) -> Iterator[Chain]:  # fmt: skip
     """One chain with fixed symmetric priors, as it stands after each of the given sweeps (ascending)."""
-    kernel = get_kernel(sampler)
+    kernel = get_sampler(sampler)
     prior = make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, beta), corpus.n_docs)
     chain = start_chain(kernel, corpus, prior, seed, 0)
     for stop in sweeps:

@@ -11,13 +11,7 @@ import numpy as np
 from reproduce._common import load, load_split, note, spread, table
 from topicloom import LDA, CompoundLDA
 from topicloom.corpus import Corpus
-from topicloom.evaluation import (
-    coherence,
-    plot_topics_by_collection,
-    silhouette_widths,
-    topic_clusters,
-    topic_sizes,
-)
+from topicloom.evaluation import coherence, plot_topics_by_collection, silhouette_widths, topic_clusters, topic_sizes
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from topicloom._types import FloatArray
 from topicloom.datasets import synthetic_compound
 
 METHODS: dict[str, dict[str, Any]] = {
-    "AGS": {"inference": "ags"},
-    "MGS, one step a sweep": {"inference": "mgs", "n_langevin": 1},
-    "MGS, five steps": {"inference": "mgs", "n_langevin": 5},
-    "VEM": {"inference": "vem"},
+    "AGS": {"method": "ags"},
+    "MGS, one step a sweep": {"method": "mgs", "n_langevin": 1},
+    "MGS, five steps": {"method": "mgs", "n_langevin": 5},
+    "VEM": {"method": "vem"},
 }
 PAPER = {"AGS": "42, 23", "MGS, one step a sweep": "248, 139", "MGS, five steps": "", "VEM": "never"}
 NEAR = 0.1  # L1 distance to the posterior mean
@@ -50,7 +50,7 @@ def one_corpus(seed: int, sweeps: int, doc_length: int) -> dict[str, Run]:
 
         def watch(chain: Any, trace: list[FloatArray] = trace) -> None:
             tau = chain.state.tau if hasattr(chain.state, "tau") else None
-            trace.append(chain.mixtures.pi if tau is None else tau / tau.sum(axis=1, keepdims=True))
+            trace.append(chain.extra.pi if tau is None else tau / tau.sum(axis=1, keepdims=True))
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

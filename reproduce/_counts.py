@@ -8,9 +8,10 @@ import numpy as np
 from reproduce._common import note, table, train, train_to
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
-from topicloom.estimates import Estimator, topic_counts
-from topicloom.inference.chain import Chain
-from topicloom.inference.kernel import Key, Schedule, get_kernel
+from topicloom.engine.estimates import Estimator, topic_counts
+from topicloom.engine.run import Chain
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.lda.gibbs import get_sampler
 
 SHOWN = 5  # topics of the first document
 
@@ -61,7 +62,7 @@ def count_report(corpora: dict[str, Corpus], n_topics: int, sweeps: Sequence[int
 
 def timing_row(corpus: Corpus, n_topics: int, warm_up: int, repeats: int, jobs: int, seed: int = 0) -> list[str]:
     """Seconds of a dense sweep and of θᵖ with φᵖ on one thread and on ``jobs``, taken in turn; medians."""
-    kernel = get_kernel("dense")
+    kernel = get_sampler("dense")
     chain = train_to(corpus, n_topics, warm_up, seed)
 
     def sweep() -> None:

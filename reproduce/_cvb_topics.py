@@ -10,9 +10,9 @@ from reproduce._common import load_split, note, table, train, word_topic_prob
 from reproduce._variational import normal, symmetric, variational_states
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus, split_halves
-from topicloom.estimates import Estimator, theta, topic_counts
+from topicloom.engine.estimates import Estimator, theta, topic_counts
 from topicloom.evaluation import completion_perplexities, log_likelihood
-from topicloom.inference import variational as v
+from topicloom.lda.variational import batch as v
 
 ALPHA, BETA = 0.1, 0.01
 METHODS = ("CGS", "CGS_p", "CVB0", "VB")

@@ -9,15 +9,16 @@ import numpy as np
 from reproduce._common import note, spread, table
 from topicloom._types import BoolArray, FloatArray, Int64Array
 from topicloom.corpus import Corpus
-from topicloom.estimates import ESTIMATORS, phi, topic_counts
+from topicloom.engine.estimates import ESTIMATORS, phi
+from topicloom.engine.estimator.label_sets import LabelSets, read_labels, true_labels
+from topicloom.engine.fold_in import fold_in
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.run import Chain, Plan, run_chains, start_chain
+from topicloom.engine.sampler import Sampler
 from topicloom.evaluation import label_set_scores
-from topicloom.inference import labeled, variational
-from topicloom.inference.chain import Chain, Plan, run_chains, start_chain
-from topicloom.inference.foldin import fold_in
-from topicloom.inference.kernel import Kernel, Prior, make_prior
-from topicloom.inference.labeled import LabelSets
-from topicloom.models._label_rules import best_labels, fit_meta_labeler
-from topicloom.models._labels import read_labels, true_labels
+from topicloom.labeled import sampler as labeled
+from topicloom.labeled.label_rules import best_labels, fit_meta_labeler
+from topicloom.lda.variational import batch as variational
 
 MEASURES = {"micro_f1": "Micro-F (table 6)", "macro_f1": "Macro-F (table 7)", "example_f1": "Example-based F (table 8)"}
 METHODS = ("CGS", "φ+θᵖ", "φᵖ+θ", "CGS_p", "CVB0")
@@ -115,7 +116,7 @@ def _score(task: Task, scores: Scores, setup: str, method: str, counts: FloatArr
             scores[setup, method, ranking, measure] = value
 
 
-def _chains(task: Task, kernel: Kernel, budget: Budget, seed: int, sweeps: int, keep: object = None) -> list[Chain]:
+def _chains(task: Task, kernel: Sampler, budget: Budget, seed: int, sweeps: int, keep: object = None) -> list[Chain]:
     chains = [start_chain(kernel, task.train, task.prior, seed, index) for index in range(budget.chains)]
     plan = Plan(seed=seed, max_iter=sweeps, burn_in=None, lag=1, estimator="standard", trace_every=sweeps + 1)
     callbacks = [keep] if callable(keep) else []
@@ -134,7 +135,7 @@ def _train_gibbs(task: Task, budget: Budget, seed: int) -> tuple[dict[str, Float
         if chain.sweep < budget.burn_in or (chain.sweep - budget.burn_in) % budget.lag:
             return
         for estimator in ESTIMATORS:
-            word = topic_counts(task.train, chain.state, chain.prior, estimator, docs=False).word
+            word = labeled.topic_counts(task.train, chain.state, chain.prior, estimator, docs=False).word
             assert word is not None
             if chain.index == 0 and chain.sweep == budget.burn_in:
                 one[estimator] = word
@@ -146,10 +147,11 @@ def _train_gibbs(task: Task, budget: Budget, seed: int) -> tuple[dict[str, Float
 
 def _train_cvb0(task: Task, budget: Budget, seed: int) -> tuple[FloatArray, FloatArray]:
     """β + E[n_vk] of the first chain, and the mean of all: each settles where it started toward."""
-    chains = _chains(task, labeled.cvb0(task.sets, task.train, task.prior), budget, seed, budget.burn_in)
-    words = [topic_counts(task.train, chain.state, chain.prior, docs=False).word for chain in chains]
+    sampler = labeled.cvb0(task.sets, task.train, task.prior)
+    chains = _chains(task, sampler, budget, seed, budget.burn_in)
+    words = [sampler.topic_counts(task.train, chain.state, chain.prior, docs=False).word for chain in chains]
     beta = task.prior.beta[:, None]
-    return words[0] + beta, np.mean(words, axis=0) + beta  # type: ignore[operator,arg-type]
+    return words[0] + beta, np.mean(words, axis=0) + beta
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ import numpy as np
 
 from reproduce._common import note, table, train
 from topicloom.corpus import Corpus
-from topicloom.estimates import Estimator, phi, theta, topic_counts
+from topicloom.engine.estimates import Estimator, phi, theta, topic_counts
+from topicloom.engine.run import Chain
+from topicloom.engine.threads import run_parallel
 from topicloom.evaluation import log_likelihood
-from topicloom.inference.chain import Chain
-from topicloom.inference.parallel import run_parallel
 
 HARD: Estimator = "standard"
 SOFT: Estimator = "cgs_p"

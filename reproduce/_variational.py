@@ -7,12 +7,13 @@ import numpy as np
 
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
-from topicloom.inference import variational as v
-from topicloom.inference.chain import Plan, run_chains, start_chain
-from topicloom.inference.kernel import Prior, get_kernel, make_prior
-from topicloom.inference.state import as_dense
-from topicloom.inference.variational_run import _FRESH
-from topicloom.kernels.counts import document_counts
+from topicloom.engine.counts import document_counts
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.run import Plan, run_chains, start_chain
+from topicloom.engine.state import as_dense
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.variational import batch as v
+from topicloom.lda.variational.sampler import _FRESH
 
 VARIATIONAL = ("VB", "VB, one round", "CVB", "CVB0")
 METHODS = (*VARIATIONAL, "Gibbs")
@@ -75,7 +76,7 @@ def normal(counts: FloatArray, axis: int) -> FloatArray:
 
 def run_gibbs(train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequence[int], lag: int = 10) -> Curve:
     """Eq. 20: at sweep t the probabilities are averaged over the samples taken every ``lag`` sweeps since t/2."""
-    kernel = get_kernel("auto")
+    kernel = get_sampler("auto")
     chain = start_chain(kernel, train, prior, seed, 0)
     curve = Curve()
     kept: list[tuple[int, FloatArray]] = []

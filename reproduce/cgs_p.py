@@ -16,8 +16,8 @@ from pathlib import Path
 from reproduce import _adjacent, _association, _completion, _counts, _samplers
 from reproduce._common import load, load_split, note, run_sections, train_to
 from topicloom._types import FloatArray
+from topicloom.engine.threads import run_parallel
 from topicloom.errors import InputError
-from topicloom.inference.parallel import run_parallel
 
 SECTIONS = ("completion", "counts", "denominator", "time", "association", "samplers")
 

@@ -18,9 +18,10 @@ import numpy as np
 from reproduce._common import describe_run, note, table
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
+from topicloom.engine.run import Plan, run_chains, start_chain
 from topicloom.errors import InputError
-from topicloom.inference import hmm
-from topicloom.inference.hmm_run import HMMPlan, estimate, run_chains, start_chain
+from topicloom.hmm import paths as hmm
+from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler
 
 STAY = 0.55
 DATA_SEED, SEED = 0, 1
@@ -66,18 +67,16 @@ class Found:
 def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
     """All runs of one method; the starts of one number are the same parameters for every method."""
     prior = hmm.make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 10)))
-    sampler, n_paths = SAMPLERS.get(method, ("collapsed", 1))
     em = method == "BW"
-    plan = HMMPlan(
-        seed=SEED, max_iter=settings.iterations if em else settings.sweeps, burn_in=None, lag=1, estimator="standard",
-        trace_every=10**9, inference="em" if em else "gibbs", sampler=sampler, n_paths=n_paths, tol=1e-3 if em else 0,
-    )  # fmt: skip
+    sampler = em_sampler(1e-3, prior) if em else gibbs_sampler(*SAMPLERS[method], prior)
+    max_iter = settings.iterations if em else settings.sweeps
+    plan = Plan(seed=SEED, max_iter=max_iter, burn_in=None, lag=1, estimator="standard", trace_every=10**9)
     found = []
     for run in range(settings.runs):
-        chain = start_chain(corpus, prior, plan, run)
-        if run_chains(corpus, prior, [chain], plan):
+        chain = start_chain(sampler, corpus, prior, plan.seed, run)
+        if run_chains(sampler, corpus, [chain], plan):
             raise KeyboardInterrupt
-        given = estimate(corpus, prior, chain, plan)
+        given = estimate(corpus, chain, plan.estimator)
         found.append((float(hmm.log_likelihoods(corpus, given).sum()), given))
         note(f"{method}, run {run + 1} of {settings.runs}: {found[-1][0]:.1f} after {chain.sweep}")
     found.sort(key=lambda pair: pair[0])

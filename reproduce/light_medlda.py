@@ -27,7 +27,7 @@ from reproduce._light_medlda import (
 )
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
-from topicloom.inference.medlda import COMPOSITIONS
+from topicloom.medlda.sampler import COMPOSITIONS
 
 SECTIONS = (
     "binary", "multitask", "ovr", "labels", "logistic", "regression", "compositions", "steps", "rounds", "best",

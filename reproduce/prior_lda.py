@@ -28,10 +28,10 @@ from reproduce._common import load_split, note, run_sections, table
 from reproduce._prior_lda import Budget, Task, prepare
 from topicloom import DependencyLDA, PriorLDA
 from topicloom._types import FloatArray
+from topicloom.engine.estimator.label_sets import indicator
 from topicloom.errors import InputError
 from topicloom.evaluation import label_calibration, label_ranking_scores, label_set_scores
-from topicloom.models._label_rules import RULES
-from topicloom.models._labels import indicator
+from topicloom.labeled.label_rules import RULES
 
 SECTIONS = ("tables", "stop-words", "scale", "dependency", "rules")
 STOP_WORDS = frozenset(

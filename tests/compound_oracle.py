@@ -16,7 +16,7 @@ from scipy.stats import kstest
 
 import oracle
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Prior, make_prior
+from topicloom.engine.prior import Prior, make_prior
 
 POINTS = 2000
 BINS = np.array([0.3, 0.7])  # of prior quantiles

@@ -145,9 +145,11 @@ def said(model: Any, documents: Any) -> Iterator[tuple[str, Any]]:
 
 def lda(size: str, **options: Any) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
-        from topicloom import LDA
+        from topicloom import LDA, VariationalLDA
 
-        model = LDA(6, max_iter=6 if size == "large" else 25, random_state=3, n_jobs=n_jobs, **options)
+        model = (VariationalLDA if "method" in options else LDA)(
+            6, max_iter=6 if size == "large" else 25, random_state=3, n_jobs=n_jobs, **options
+        )
         model.fit(corpus(size))
         yield from published(model)
         yield from said(model, fresh(size))
@@ -159,10 +161,12 @@ def streamed(size: str, mode: str) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
         import numpy as np
 
-        from topicloom import LDA
+        from topicloom import VariationalLDA
 
         whole = corpus(size)
-        model = LDA(6, inference=mode, random_state=3, n_jobs=n_jobs, total_samples=whole.n_docs, batch_size=12_000)
+        model = VariationalLDA(
+            6, method=mode, random_state=3, n_jobs=n_jobs, total_samples=whole.n_docs, batch_size=12_000
+        )
         bounds = []
         for docs in (np.arange(whole.n_docs), np.arange(whole.n_docs)[::-1], np.arange(whole.n_docs)):
             bounds.append(model.partial_fit(whole.select(docs)).log_joint_)
@@ -315,7 +319,7 @@ def texts() -> Case:
         yield "corpus", (made.vocabulary, made.words, made.labels, made.fingerprint, made.text_options)
         model = LDA(4, seed_words={1: {"word3", "word4", "word5"}}, max_iter=10, random_state=1, n_jobs=n_jobs)
         yield "fit", model.fit(made).fingerprint_
-        yield "parameters", model._plain_params()["seed_words"]
+        yield "parameters", model._params_to_save(None)["seed_words"]
         supervised = LabeledLDA(max_iter=10, burn_in=5, random_state=1, n_jobs=n_jobs).fit(lines, tags)
         yield "labels", (list(supervised.classes_), supervised.fingerprint_, supervised.predict_labels(lines[:9]))
 
@@ -330,16 +334,16 @@ def cases() -> dict[str, Case]:
         found[f"LDA 3 shards, {size}"] = lda(size, n_shards=3)
         found[f"LDA 2 chains, 2 paths, burn-in, {size}"] = lda(size, n_chains=2, n_paths=2, burn_in=3, lag=2)
         for mode in ("vb", "cvb0", "cvb", "svb", "scvb0"):
-            found[f"LDA {mode}, {size}"] = lda(size, inference=mode, tol=0.0, batch_size=12_000)
+            found[f"VariationalLDA {mode}, {size}"] = lda(size, method=mode, tol=0.0, batch_size=12_000)
         for mode in ("svb", "scvb0"):
-            found[f"LDA {mode} stream, {size}"] = streamed(size, mode)
-        for inference in ("ags", "mgs", "vem"):
-            more = {"tol": 0.0} if inference == "vem" else {}
-            found[f"CompoundLDA {inference}, {size}"] = compound(size, inference=inference, **more)
+            found[f"VariationalLDA {mode} stream, {size}"] = streamed(size, mode)
+        for method in ("ags", "mgs", "vem"):
+            more = {"tol": 0.0} if method == "vem" else {}
+            found[f"CompoundLDA {method}, {size}"] = compound(size, method=method, **more)
         for kind in ("LabeledLDA", "PriorLDA", "DependencyLDA"):
-            for inference in ("gibbs", "cvb0"):
+            for method in ("gibbs", "cvb0"):
                 more = {"n_label_topics": 2, "label_sweeps": 20} if kind == "DependencyLDA" else {}
-                found[f"{kind} {inference}, {size}"] = labels(size, kind, inference=inference, **more)
+                found[f"{kind} {method}, {size}"] = labels(size, kind, method=method, **more)
         for kind in ("two", "several", "sets"):
             found[f"MedLDAClassifier {kind}, {size}"] = classes(size, kind)
         found[f"MedLDAClassifier logistic, {size}"] = classes(size, "several", loss="logistic")
@@ -349,11 +353,11 @@ def cases() -> dict[str, Case]:
             found[f"MedLDARegressor {sampler}, {size}"] = regression(size, sampler=sampler)
         for sampler in ("collapsed", "partial", "blocked"):
             found[f"HMM {sampler}, {size}"] = hmm(size, sampler=sampler, n_paths=2)
-        found[f"HMM em, {size}"] = hmm(size, inference="em")
+        found[f"HMM em, {size}"] = hmm(size, method="em")
         found[f"measures, {size}"] = measures(size)
     found["LabeledLDA, many"] = labels("many", "LabeledLDA")
     found["texts"] = texts()
-    found["LDA cvb_exact, tiny"] = lda("tiny", inference="cvb_exact", tol=0.0)
+    found["VariationalLDA cvb_exact, tiny"] = lda("tiny", method="cvb_exact", tol=0.0)
     return found
 
 

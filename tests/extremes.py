@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 
 import topicloom as tl
-from topicloom.inference import samplers
-from topicloom.inference.kernel import kernel_names
-from topicloom.models._inputs import LEAST, MOST
+from topicloom.engine.estimator.inputs import LEAST, MOST
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.gibbs import sampler_names
 
 LIMIT = 60.0  # seconds for a fit, of which each takes some milliseconds, or seconds if it compiles
-SAMPLERS = tuple(sorted(set(kernel_names())))
+SAMPLERS = tuple(sorted(set(sampler_names())))
 MODES = ("cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb")
 _ENDS = (LEAST, MOST)
 _QUICK = {"max_iter": 3, "random_state": 0}
 _SHORT = {**_QUICK, "predict_burn_in": 1, "predict_samples": 1, "predict_chains": 1}
+_NO_DRAWS = {name: value for name, value in _SHORT.items() if not name.startswith("predict_")}
 _RNG = np.random.default_rng(3)
 
 Case = tuple[str, Callable[[], Any]]
@@ -93,8 +94,8 @@ def _variational() -> Iterator[Case]:
             for learn in (False, True):
                 yield (
                     f"{mode}, {name}, α {alpha}, β {beta}, {learn}",
-                    lambda m=mode, x=X, a=alpha, b=beta, o=learn: tl.LDA(
-                        3, inference=m, doc_topic_prior=a, topic_word_prior=b, learn_priors=o, **_SHORT
+                    lambda m=mode, x=X, a=alpha, b=beta, o=learn: tl.VariationalLDA(
+                        3, method=m, doc_topic_prior=a, topic_word_prior=b, learn_priors=o, **_NO_DRAWS
                     ).fit(x),
                 )
 
@@ -108,7 +109,7 @@ def _compound() -> Iterator[Case]:
         for own, sampler in itertools.product(options, ("sparse", "words")):
             yield (
                 f"compound {mode}, {own}",
-                lambda m=mode, o=own, s=sampler: tl.CompoundLDA(3, inference=m, sampler=s, **o, **_SHORT).fit(
+                lambda m=mode, o=own, s=sampler: tl.CompoundLDA(3, method=m, sampler=s, **o, **_SHORT).fit(
                     COUNTS, groups=GROUPS
                 ),
             )
@@ -120,7 +121,7 @@ def _labeled() -> Iterator[Case]:
             yield (
                 f"labels {mode}, {own} {end}",
                 lambda m=mode, o=own, e=end: tl.DependencyLDA(
-                    inference=m, label_sweeps=3, burn_in=2, lag=1, **{o: e}, **_SHORT
+                    method=m, label_sweeps=3, burn_in=2, lag=1, **{o: e}, **_SHORT
                 ).fit(COUNTS, LABELS),
             )
 
@@ -172,7 +173,7 @@ def _hidden() -> Iterator[Case]:
             f"hmm {sampler}, {own} {end}",
             lambda s=sampler, o=own, e=end: tl.HMM(3, sampler=s, n_paths=2, **{o: e}, **_QUICK).fit(SEQUENCES),
         )
-        yield f"hmm em, {own} {MOST}", lambda o=own: tl.HMM(2, inference="em", **{o: MOST}, **_QUICK).fit(SEQUENCES)
+        yield f"hmm em, {own} {MOST}", lambda o=own: tl.HMM(2, method="em", **{o: MOST}, **_QUICK).fit(SEQUENCES)
 
 
 def cases() -> Iterator[Case]:

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 import oracle
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Prior, make_prior
+from topicloom.engine.prior import Prior, make_prior
 
 
 def means(corpus: Corpus, z: np.ndarray, n_topics: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Prior, make_prior
+from topicloom.engine.prior import Prior, make_prior
 
 # A statistical test that a correct program fails once in ten million times. With the seeds fixed it either always
 # passes or always fails; the rate says how surprised to be when it fails after a change.

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from topicloom.arrays import read_digest, write_arrays
-from topicloom.directories import Part, Stored
-from topicloom.manifests import MANIFEST, signed
+from topicloom.files.arrays import read_digest, write_arrays
+from topicloom.files.directories import Part, Stored
+from topicloom.files.manifests import MANIFEST, signed
 
 
 def file_of(folder: Path, role: str) -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 import topicloom
 from topicloom import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
-from topicloom.inference import blocks
+from topicloom.engine import shards as blocks
 
 _TEXTS = (
     "goal match team goal coach", "vote law party vote", "atom quark field atom", "team coach match", "law court vote",
@@ -62,11 +62,12 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         make, data = _lda(**options)
         return make, (_mapped_corpus(),) if more == "mapped" else data
     if kind == "variational":
-        return _lda(**_VARIATIONAL, inference=more, **({"batch_size": 4} if more in ("scvb0", "svb") else {}))
+        batches = {"batch_size": 4} if more in ("scvb0", "svb") else {}
+        return lambda **run: topicloom.VariationalLDA(3, **_VARIATIONAL, method=more, **batches, **run), (_corpus(),)
     if kind == "labels":
         made = {"labeled": topicloom.LabeledLDA, "cvb0": topicloom.LabeledLDA, "prior": topicloom.PriorLDA}
         cls = made.get(more, topicloom.DependencyLDA)
-        options = {**_KEEPING, "inference": "cvb0" if more == "cvb0" else "gibbs"}
+        options = {**_KEEPING, "method": "cvb0" if more == "cvb0" else "gibbs"}
         options |= {"label_sweeps": 2, "n_label_topics": 2} if more == "dependency" else {}
         return lambda **run: cls(**_SHORT, **options, **run), (_corpus(), _LABELS)
     if kind == "medlda":
@@ -82,11 +83,11 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         model = topicloom.MedLDARegressor if more == "numbers" else topicloom.MedLDAClassifier
         return lambda **run: model(3, **_SHORT, **options, **run), (_corpus(), target[more])
     if kind == "compound":
-        options = {**_VARIATIONAL, "inference": "vem"} if more == "vem" else {**_KEEPING, "inference": more}
+        options = {**_VARIATIONAL, "method": "vem"} if more == "vem" else {**_KEEPING, "method": more}
         corpus = _corpus().with_metadata(groups=_GROUPS)
         return lambda **run: topicloom.CompoundLDA(3, **_SHORT, **options, **run), (corpus,)
     assert kind == "hmm"
-    options = {**_QUICK, "inference": "em", "tol": 0.0} if more == "em" else {**_KEEPING, "n_paths": 2}
+    options = {**_QUICK, "method": "em", "tol": 0.0} if more == "em" else {**_KEEPING, "n_paths": 2}
     return lambda **run: topicloom.HMM(2, **options, **run), (_SEQUENCES,)
 
 
@@ -138,7 +139,7 @@ def base(name: str) -> tuple[dict[str, bytes], str]:
         warnings.simplefilter("ignore")
         path = Path(folder, "model")
         if rest.startswith("stream"):
-            topicloom.LDA(3, **_VARIATIONAL, inference=rest.split()[1]).partial_fit(_corpus()).save(path)
+            topicloom.VariationalLDA(3, **_VARIATIONAL, method=rest.split()[1]).partial_fit(_corpus()).save(path)
         elif status == "finished":
             make, data = _make(rest)
             make().fit(*data).save(path)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Prior
-from topicloom.inference.samplers import dense_scratch, lists_draw
-from topicloom.inference.state import State
-from topicloom.inference.words import sweep_words
-from topicloom.kernels import gibbs_sparse
+from topicloom.engine.prior import Prior
+from topicloom.engine.state import State
+from topicloom.lda.gibbs import sparse as gibbs_sparse
+from topicloom.lda.gibbs.auto import dense_scratch, lists_draw
+from topicloom.lda.gibbs.by_word import sweep_words
 
 
 def undecorated(source: str, instead: str = "") -> str:

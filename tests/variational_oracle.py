@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaln
 
 import oracle
 from topicloom.corpus import Corpus
-from topicloom.inference.kernel import Prior
+from topicloom.engine.prior import Prior
 
 
 def token_pairs(corpus: Corpus) -> np.ndarray:

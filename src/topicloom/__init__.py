@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from topicloom._limits import importing
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from topicloom import datasets as datasets
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from topicloom.corpus import from_matrix as from_matrix
     from topicloom.corpus import from_texts as from_texts
     from topicloom.corpus import read as read
+    from topicloom.engine import estimates as estimates
+    from topicloom.lda import memory as memory
     from topicloom.models import HMM as HMM
     from topicloom.models import LDA as LDA
     from topicloom.models import CompoundLDA as CompoundLDA
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from topicloom.models import MedLDAClassifier as MedLDAClassifier
     from topicloom.models import MedLDARegressor as MedLDARegressor
     from topicloom.models import PriorLDA as PriorLDA
-    from topicloom.storage import load as load
-    from topicloom.storage import resume as resume
+    from topicloom.models import VariationalLDA as VariationalLDA
+    from topicloom.models import load as load
+    from topicloom.models import resume as resume
 
 _HOME = {
     "Corpus": "topicloom.corpus",
@@ -40,14 +43,16 @@ _HOME = {
     "CompoundLDA": "topicloom.models",
     "DependencyLDA": "topicloom.models",
     "LDA": "topicloom.models",
+    "VariationalLDA": "topicloom.models",
     "LabeledLDA": "topicloom.models",
     "MedLDAClassifier": "topicloom.models",
     "MedLDARegressor": "topicloom.models",
     "PriorLDA": "topicloom.models",
-    "load": "topicloom.storage",
-    "resume": "topicloom.storage",
+    "load": "topicloom.models",
+    "resume": "topicloom.models",
 }
-_MODULES = ("datasets", "evaluation", "mallet")
+_MODULES = {name: f"topicloom.{name}" for name in ("datasets", "evaluation", "mallet")}
+_MODULES |= {"estimates": "topicloom.engine.estimates", "memory": "topicloom.lda.memory"}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
@@ -55,7 +60,7 @@ __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 def __getattr__(name: str) -> Any:
     if name in _HOME or name in _MODULES:
         with importing():
-            return getattr(import_module(_HOME[name]), name) if name in _HOME else import_module(f"topicloom.{name}")
+            return getattr(import_module(_HOME[name]), name) if name in _HOME else import_module(_MODULES[name])
     raise AttributeError(f"module 'topicloom' has no attribute {name!r}")
 
 

@@ -12,8 +12,10 @@ _DATE = re.compile(r"\bnp\.(?:datetime|timedelta)64\('?([^'(),]*)'?(?:,\s*'\w+')
 _NOUNS = "documents|words|tokens|topics|collections|labels|classes|entries|rows|columns|symbols|sequences|types|sweeps"
 _ONE = re.compile(rf"(?<![\w.,=])1 ({_NOUNS})\b")
 
-# Frames that a warning does not point at: this package, and context managers between two of its functions.
+# Frames that a warning does not point at: this package, context managers between two of its functions, and
+# scikit-learn, which wraps methods.
 _OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
+_WRAPPERS = f"{os.sep}sklearn{os.sep}"
 
 
 class InputError(ValueError):
@@ -64,11 +66,15 @@ class PriorsWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn about the line that called topicloom, however many of our own functions lie in between."""
+    """Warn about the line that called topicloom, however many functions of ours or of scikit-learn lie in between."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame.f_back is not None and _is_between(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
     warnings.warn(_plain(message), category, stacklevel=level)
+
+
+def _is_between(file: str) -> bool:
+    return file.startswith(_OURS) or _WRAPPERS in file
 
 
 def _plain(message: str) -> str:

@@ -20,17 +20,18 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array, UInt64Array
-from topicloom.arrays import as_path
 from topicloom.corpus._checks import read_only
 from topicloom.corpus._limits import Limits
 from topicloom.corpus._lines import malformed, open_bytes, replacing
 from topicloom.corpus._streams import GrowingArray, document_blocks, pointers
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import from_assignments
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.state import AnyState, rebuild_counts
 from topicloom.errors import InputError
-from topicloom.estimates import from_assignments
-from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.state import AnyState, LabeledState, SoftLabeledState, rebuild_counts
-from topicloom.kernels._jit import kernel
+from topicloom.files.arrays import as_path
+from topicloom.labeled.sampler import LabeledState, SoftLabeledState
+from topicloom.numerics.jit import kernel
 
 PathLike = str | os.PathLike[str]
 

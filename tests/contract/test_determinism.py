@@ -15,14 +15,25 @@ from tests import determinism
 from tests.determinism import Environment
 
 import topicloom
-from topicloom import HMM, LDA, CompoundLDA, DependencyLDA, LabeledLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
-from topicloom.inference.kernel import kernel_names
-from topicloom.models._blas import one_blas_thread
+from topicloom import (
+    HMM,
+    LDA,
+    CompoundLDA,
+    DependencyLDA,
+    LabeledLDA,
+    MedLDAClassifier,
+    MedLDARegressor,
+    PriorLDA,
+    VariationalLDA,
+)
+from topicloom.lda.gibbs import sampler_names
+from topicloom.lda.variational.sampler import ALL_MODES
+from topicloom.numerics.blas import one_blas_thread
 
 SOURCE = Path(topicloom.__file__).parent
 ONE = Environment("one of everything")
 MANY = Environment("more", n_jobs=3, blas=2, hash_seed="random", malloc=determinism.ONE_ARENA + determinism.MAPPED)
-SOME = ("MedLDARegressor mh, large", "LabeledLDA, many", "LDA scvb0 stream, large", "HMM em, small", "texts")
+SOME = ("MedLDARegressor mh, large", "LabeledLDA, many", "VariationalLDA scvb0 stream, large", "HMM em, small", "texts")
 
 
 def test_results_are_the_same_in_two_environments() -> None:
@@ -34,10 +45,10 @@ def test_results_are_the_same_in_two_environments() -> None:
 
 def test_the_table_has_every_model_and_sampler() -> None:
     names = list(determinism.cases())
-    for sampler in kernel_names():
+    for sampler in sampler_names():
         assert {f"LDA {sampler}, {size}" for size in ("small", "large")} <= set(names)
-    for mode in (*topicloom.models.variational.ALL_MODES,):
-        assert any(name.startswith(f"LDA {mode}, ") for name in names)
+    for mode in ALL_MODES:
+        assert any(name.startswith(f"VariationalLDA {mode}, ") for name in names)
     for model in topicloom.models.__all__:
         assert any(name.startswith(f"{model} ") for name in names), model
     found = {what: {getattr(environment, what) for environment in determinism.ENVIRONMENTS} for what in ONE._fields}
@@ -62,8 +73,8 @@ LIBRARIES = {
 }  # fmt: skip
 NO_BLAS = {"base", "exceptions", "utils"}  # of scikit-learn; all else of it needs a reason
 ALLOWED = {
-    "models/_label_rules.py": "within one_blas_thread; and products and norms of sparse matrices, which need no BLAS",
-    "models/medlda.py": "accuracy and r2_score: counts, and means by NumPy",
+    "labeled/label_rules.py": "within one_blas_thread; and products and norms of sparse matrices, which need no BLAS",
+    "medlda/model.py": "accuracy and r2_score: counts, and means by NumPy",
     "evaluation/labels.py": "scores from counts and ranks",
     "evaluation/clusters.py": "silhouettes of given distances: sums by NumPy",
     "evaluation/coherence.py": "norm with an axis, which NumPy computes itself",
@@ -115,7 +126,7 @@ def test_other_lines_are_not_taken_for_it(line: str) -> None:
 def test_no_number_comes_from_blas_on_several_threads() -> None:
     sources = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
     found = {name: lines for name, source in sources.items() if (lines := blas_in(source))}
-    assert {name: lines for name, lines in found.items() if name not in ALLOWED} == {}, "use kernels.product or np.sum"
+    assert {name: lines for name, lines in found.items() if name not in ALLOWED} == {}, "use numerics.product or np.sum"
     assert found.keys() == ALLOWED.keys()  # no reason outlives its use
 
 
@@ -138,12 +149,14 @@ QUICK = {"max_iter": 6, "random_state": 0}
 AVERAGED = QUICK | {"burn_in": 3, "lag": 1}
 MODELS: dict[str, Callable[[], Any]] = {
     "LDA": lambda: LDA(3, n_chains=2, **QUICK).fit(determinism.corpus("tiny")),
-    "LDA cvb0": lambda: LDA(3, inference="cvb0", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),
-    "LDA stream": lambda: LDA(3, inference="scvb0", random_state=0).partial_fit(determinism.corpus("tiny")),
+    "VariationalLDA": lambda: VariationalLDA(3, method="cvb0", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),
+    "VariationalLDA stream": lambda: VariationalLDA(3, method="scvb0", random_state=0).partial_fit(
+        determinism.corpus("tiny")
+    ),
     "CompoundLDA": lambda: CompoundLDA(3, **QUICK).fit(determinism.corpus("tiny")),
-    "CompoundLDA vem": lambda: CompoundLDA(3, inference="vem", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),
+    "CompoundLDA vem": lambda: CompoundLDA(3, method="vem", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),
     "LabeledLDA": lambda: LabeledLDA(**AVERAGED).fit(determinism.labeled("tiny")),
-    "PriorLDA": lambda: PriorLDA(inference="cvb0", **AVERAGED).fit(determinism.labeled("tiny")),
+    "PriorLDA": lambda: PriorLDA(method="cvb0", **AVERAGED).fit(determinism.labeled("tiny")),
     "DependencyLDA": lambda: DependencyLDA(label_sweeps=5, **AVERAGED).fit(determinism.labeled("tiny")),
     "MedLDAClassifier": lambda: MedLDAClassifier(3, n_chains=2, **AVERAGED).fit(
         determinism.corpus("tiny"), determinism.first_labels("tiny")
@@ -155,7 +168,7 @@ MODELS: dict[str, Callable[[], Any]] = {
         determinism.corpus("tiny"), determinism.numbers("tiny")
     ),
     "HMM": lambda: HMM(2, n_chains=2, **QUICK).fit([[0, 1, 1, 0] * 9]),
-    "HMM em": lambda: HMM(2, inference="em", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
+    "HMM em": lambda: HMM(2, method="em", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
 }
 NOT_COVERED = {  # what a model's file holds beside learned numbers
     "alphabet", "classes", "collections", "vocabulary",  # names
@@ -230,13 +243,13 @@ CHAINS: dict[str, Callable[..., Any]] = {
         f"LDA {sampler}": lambda sampler=sampler, **own: LDA(3, sampler=sampler, **QUICK, **own).fit(
             determinism.corpus("tiny")
         )
-        for sampler in kernel_names()
+        for sampler in sampler_names()
     },
     **{
-        f"CompoundLDA {inference}": lambda inference=inference, **own: CompoundLDA(
-            3, inference=inference, collection_prior=None, **QUICK, **own
+        f"CompoundLDA {method}": lambda method=method, **own: CompoundLDA(
+            3, method=method, collection_prior=None, **QUICK, **own
         ).fit(determinism.corpus("tiny"))
-        for inference in ("ags", "mgs")
+        for method in ("ags", "mgs")
     },
     "PriorLDA": lambda **own: PriorLDA(holdout=0.0, **QUICK, **own).fit(determinism.labeled("tiny")),
     **{
@@ -258,7 +271,6 @@ def test_burn_in_and_estimator_change_what_is_computed_and_never_the_chain(name:
     chains = [CHAINS[name](**own).chains_[0] for own in options]
     for chain in chains[1:]:
         np.testing.assert_array_equal(chain.state.z, chains[0].state.z)
-        mixtures = getattr(chain, "mixtures", None)
-        if mixtures is not None:
+        if name.startswith("CompoundLDA"):
             for array in ("pi", "phi", "log_step", "acceptance", "alpha"):
-                np.testing.assert_array_equal(getattr(mixtures, array), getattr(chains[0].mixtures, array))
+                np.testing.assert_array_equal(getattr(chain.extra, array), getattr(chains[0].extra, array))

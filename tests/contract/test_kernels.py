@@ -5,12 +5,14 @@ import pytest
 
 import oracle
 from topicloom.datasets import synthetic_lda
+from topicloom.engine.prior import make_prior
+from topicloom.engine.run import Plan, advance, run_chains, start_chain
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import as_dense, rebuild_counts
 from topicloom.errors import InputError
-from topicloom.inference.chain import Plan, advance, run_chains, start_chain
-from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
-from topicloom.inference.state import as_dense, rebuild_counts
+from topicloom.lda.gibbs import get_sampler, sampler_names
 
-KERNELS = kernel_names()
+KERNELS = sampler_names()
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def case() -> oracle.Case:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_counts_equal_those_rebuilt_from_z(name: str, case: oracle.Case) -> None:
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     state = kernel.init(case.corpus, case.prior, Key(0, 0, 0))
     for sweep in range(1, 6):
         before = state.z.copy()
@@ -36,7 +38,7 @@ def test_counts_equal_those_rebuilt_from_z(name: str, case: oracle.Case) -> None
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_same_key_gives_the_same_state(name: str, case: oracle.Case) -> None:
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
 
     def after(seed: int, chain: int) -> np.ndarray:
         state = kernel.init(case.corpus, case.prior, Key(seed, chain, 0))
@@ -51,7 +53,7 @@ def test_the_same_key_gives_the_same_state(name: str, case: oracle.Case) -> None
 def test_one_topic_stays_one_topic(name: str) -> None:
     corpus = oracle.tiny_corpus([[0, 1, 1], []], 2)
     prior = make_prior(np.ones(1), np.ones(2), 2)
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     state = kernel.init(corpus, prior, Key(0, 0, 0))
     state, info = kernel.sweep(corpus, state, prior, Key(0, 0, 1), Schedule())
     np.testing.assert_array_equal(state.z, 0)
@@ -60,7 +62,7 @@ def test_one_topic_stays_one_topic(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_joint_probability_rises_from_the_start(name: str, case: oracle.Case) -> None:
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     state = kernel.init(case.corpus, case.prior, Key(1, 0, 0))
     start = kernel.log_joint(case.corpus, state, case.prior)
     for sweep in range(1, 21):
@@ -70,7 +72,7 @@ def test_the_joint_probability_rises_from_the_start(name: str, case: oracle.Case
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_stopping_and_going_on_changes_nothing(name: str, case: oracle.Case) -> None:
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     plain = make_prior(np.full(20, 0.1), np.full(80, 0.05), 60)
     plan = Plan(3, 40, 25, 5, "cgs_p", learn_alpha=True, learn_beta=True, learn_from=5, learn_every=5)
     straight, broken = (start_chain(kernel, case.corpus, plain, plan.seed, 0) for _ in range(2))
@@ -89,7 +91,7 @@ def test_stopping_and_going_on_changes_nothing(name: str, case: oracle.Case) -> 
 
 
 def test_chains_on_threads_equal_chains_in_turn(case: oracle.Case) -> None:
-    kernel = get_kernel("dense")
+    kernel = get_sampler("dense")
     plan = Plan(3, 12, None, 1, "standard")
     results = []
     for n_jobs in (1, 3):
@@ -101,14 +103,14 @@ def test_chains_on_threads_equal_chains_in_turn(case: oracle.Case) -> None:
 
 def test_unknown_samplers_are_named() -> None:
     with pytest.raises(InputError, match=r"sampler='fast' is not known; choose one of .*'dense'"):
-        get_kernel("fast")
+        get_sampler("fast")
 
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("n_shards", [2, 3, 8])
 def test_threads_change_nothing(name: str, n_shards: int, case: oracle.Case) -> None:
     """The cut into shards is the model's; how many threads work on them is the machine's."""
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     results = []
     for n_jobs in (1, 2, 4, 8):
         state = kernel.init(case.corpus, case.prior, Key(4, 0, 0))
@@ -126,7 +128,7 @@ def test_threads_change_nothing(name: str, n_shards: int, case: oracle.Case) -> 
 def test_more_shards_than_documents_or_words(name: str) -> None:
     corpus = oracle.tiny_corpus([[0, 1, 0, 1], [1, 1]], 2)
     prior = make_prior(np.ones(3), np.ones(2), 2)
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     state = kernel.init(corpus, prior, Key(0, 0, 0))
     seen = set()
     for sweep in range(60):

@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from topicloom import LDA, Corpus, load, read, resume
-from topicloom.arrays import array_in_file, file_of, read_digest
 from topicloom.corpus import corpus as corpus_module
 from topicloom.corpus._streams import GrowingArray, document_blocks
 from topicloom.corpus.formats import write
 from topicloom.corpus.stored import convert_corpus, is_mapped, load_corpus, save_corpus
 from topicloom.datasets import synthetic_lda, zipf
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError, StorageError
-from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
-from topicloom.kernels import gibbs_dense, gibbs_sparse
+from topicloom.files.arrays import array_in_file, file_of, read_digest
+from topicloom.lda.gibbs import dense as gibbs_dense
+from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.gibbs import sparse as gibbs_sparse
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +73,9 @@ def test_a_file_says_how_it_is_to_be_read(corpus: Corpus, path: Path, tmp_path: 
     assert save_corpus(corpus, tmp_path / "third.safetensors") == read_digest(path)
 
 
-@pytest.mark.parametrize("name", kernel_names())
+@pytest.mark.parametrize("name", sampler_names())
 def test_every_sampler_makes_the_same_draws(name: str, corpus: Corpus, path: Path) -> None:
-    kernel, prior = get_kernel(name), make_prior(np.full(7, 0.1), np.full(corpus.n_words, 0.05), corpus.n_docs)
+    kernel, prior = get_sampler(name), make_prior(np.full(7, 0.1), np.full(corpus.n_words, 0.05), corpus.n_docs)
     found = []
     for each in (corpus, load_corpus(path, mapped=True)):
         state = kernel.init(each, prior, Key(1, 0, 0))

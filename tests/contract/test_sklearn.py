@@ -177,8 +177,8 @@ def test_grid_search_pipelines_and_output_frames(counts: np.ndarray) -> None:
     "estimator",
     [
         RoundedCompoundLDA(2, max_iter=5, random_state=0),
-        RoundedCompoundLDA(2, inference="mgs", max_iter=5, random_state=0),
-        CompoundLDA(2, inference="vem", max_iter=5, random_state=0),
+        RoundedCompoundLDA(2, method="mgs", max_iter=5, random_state=0),
+        CompoundLDA(2, method="vem", max_iter=5, random_state=0),
     ],
     ids=["ags", "mgs", "vem"],
 )

@@ -60,7 +60,7 @@ directories.is_free = kills.is_free = lambda folder: not folder.exists() or not 
 KILLS = """
 import sys
 from pathlib import Path
-from topicloom import arrays as arrays_module, directories
+from topicloom.files import arrays as arrays_module, directories
 from tests.torture import kills
 {broken}
 prepared = kills.prepare("LDA", Path(sys.argv[1]))

@@ -14,9 +14,9 @@ from safetensors import safe_open
 
 import topicloom
 from saved import file_of
-from topicloom import LDA
-from topicloom.arrays import read_arrays
+from topicloom import VariationalLDA
 from topicloom.corpus import formats
+from topicloom.files.arrays import read_arrays
 
 ITERATIONS = 400
 PARAMS = {"n_components": 12, "max_iter": ITERATIONS, "tol": 0.0, "random_state": 7, "batch_size": 50}
@@ -39,9 +39,9 @@ def test_killed_and_resumed(mode: str, tmp_path: Path) -> None:
     made = topicloom.datasets.synthetic_lda(n_docs=200, n_words=300, n_topics=12, doc_length=40, seed=5)
     formats.write(made.corpus, tmp_path / "made.npz")
     corpus = topicloom.read(tmp_path / "made.npz")
-    LDA(**PARAMS, inference=mode, checkpoint_dir=tmp_path / "straight").fit(corpus)
+    VariationalLDA(**PARAMS, method=mode, checkpoint_dir=tmp_path / "straight").fit(corpus)
     out = tmp_path / "killed"
-    command = ["fit", tmp_path / "made.npz", "--out", out, "--inference", mode, "--checkpoint-every", "2", *FIT]
+    command = ["fit", tmp_path / "made.npz", "--out", out, "--method", mode, "--checkpoint-every", "2", *FIT]
     process = subprocess.Popen([sys.executable, "-c", TOPICLOOM, *map(str, command)])
     deadline = time.monotonic() + 120
     while iterations_done(out) < 30:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topicloom.kernels.draw import build_alias, build_aliases, draw_alias
+from topicloom.numerics.alias import build_alias, build_aliases, draw_alias
 
 
 def table(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,10 +7,11 @@ from scipy.special import gammaln
 
 import medlda_oracle as mo
 import oracle
-from topicloom.inference.medlda import LOSSES
-from topicloom.kernels import augment, exponent
-from topicloom.kernels._jit import kernel
-from topicloom.kernels.rng import path_key, stream
+from topicloom.medlda import augment
+from topicloom.medlda.sampler import LOSSES
+from topicloom.numerics import exponent
+from topicloom.numerics.jit import kernel
+from topicloom.numerics.rng import path_key, stream
 
 Z_LIMIT = stats.norm.isf(oracle.FALSE_ALARM / 2)
 

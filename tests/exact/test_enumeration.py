@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import oracle
-from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.lda.gibbs import get_sampler, sampler_names
 
-EXACT = [name for name in kernel_names() if get_kernel(name).exact]
+EXACT = [name for name in sampler_names() if get_sampler(name).exact]
 REPLICATES, SWEEPS = 12_000, 2
 
 
 def sweeper(name: str, case: oracle.Case, seed: int):
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
         state = kernel.restore(case.corpus, z, case.n_topics)
@@ -34,7 +35,7 @@ def test_posterior_is_invariant(name: str, which: str) -> None:
 def test_posterior_is_reached_from_a_bad_start(name: str) -> None:
     """From one fixed state, after many sweeps, every state is visited as often as the posterior says."""
     case = oracle.cases()["three topics"]
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     states, p = oracle.posterior(case)
     observed = np.zeros(len(states))
     for chain in range(3000):
@@ -52,7 +53,7 @@ def test_joint_of_words_and_topics_is_invariant(name: str) -> None:
     rng = np.random.default_rng(21)
     alpha, beta = np.array([0.4, 1.1]), np.array([0.3, 0.8])
     prior = oracle.make_prior(alpha, beta, 1)
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     words = list(oracle.all_states(length, n_words))
     corpora = [oracle.tiny_corpus([list(w)], n_words) for w in words]
     exact = np.array(

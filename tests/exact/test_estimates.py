@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from topicloom.estimates import phi, theta, topic_counts
-from topicloom.inference.state import rebuild_counts
+from topicloom.engine.estimates import phi, theta, topic_counts
+from topicloom.engine.state import rebuild_counts
 
 
 def soft_by_definition(case: oracle.Case, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,11 +7,13 @@ from scipy.special import gammaln
 
 import oracle
 from topicloom.datasets import bars
-from topicloom.inference.kernel import Key, get_kernel, make_prior
-from topicloom.inference.samplers import _first_topics
-from topicloom.inference.state import SparseState, State, as_dense
-from topicloom.kernels import counts
-from topicloom.kernels.rng import stream, uniform
+from topicloom.engine import counts
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key
+from topicloom.engine.state import SparseState, State, as_dense
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs.auto import _first_topics
+from topicloom.numerics.rng import stream, uniform
 
 
 @numba.njit
@@ -52,7 +54,7 @@ def test_first_topics_are_where_the_draw_falls(alpha: np.ndarray) -> None:
 )
 def test_auto_starts_in_the_form_that_its_first_sweep_likes(corpus, form: type) -> None:
     """Words that occur once have short lists whatever their topics; those that occur often are in most of them."""
-    prior, kernel = make_prior(np.full(200, 0.1), np.full(corpus.n_words, 0.1), corpus.n_docs), get_kernel("auto")
+    prior, kernel = make_prior(np.full(200, 0.1), np.full(corpus.n_words, 0.1), corpus.n_docs), get_sampler("auto")
     state = kernel.init(corpus, prior, Key(1, 0, 0))
     assert isinstance(state, form)
     np.testing.assert_array_equal(state.z, _first_topics(corpus, prior, Key(1, 0, 0)))

@@ -7,8 +7,8 @@ import pytest
 
 import oracle
 from topicloom.corpus import Corpus
+from topicloom.engine.fold_in import fold_in
 from topicloom.errors import InputError
-from topicloom.inference.foldin import fold_in
 
 ALPHA = np.array([0.3, 0.8, 0.5])
 PHI = np.array([[0.5, 0.1, 0.2], [0.2, 0.7, 0.3], [0.3, 0.2, 0.5]])  # by word: [V, K], columns sum to one

@@ -9,10 +9,10 @@ from scipy.stats import kstest
 
 import hmm_oracle
 import oracle
-from topicloom.inference import hmm
-from topicloom.inference.kernel import Key
-from topicloom.kernels import gamma
-from topicloom.kernels.rng import stream
+from topicloom.engine.sampler import Key
+from topicloom.hmm import paths as hmm
+from topicloom.numerics import variates as gamma
+from topicloom.numerics.rng import stream
 
 REPLICATES, SWEEPS = 12_000, 2
 CASES = list(hmm_oracle.cases())
@@ -182,7 +182,7 @@ def test_likelihood_posterior_and_best_path_by_listing(n_states: int, zeros: boo
 
 @pytest.mark.parametrize("n_states", [1, 2, 3, 6])
 def test_expected_counts_by_listing(n_states: int) -> None:
-    from topicloom.kernels import hmm as kernels
+    from topicloom.hmm import forward as kernels
 
     docs = [doc for doc in DOCS if len(doc) < 5] if n_states == 6 else DOCS
     corpus = oracle.tiny_corpus(docs, 3)

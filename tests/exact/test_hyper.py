@@ -7,9 +7,9 @@ from scipy.optimize import approx_fprime, minimize_scalar
 import oracle
 from topicloom.corpus import Corpus
 from topicloom.datasets import synthetic_lda
-from topicloom.inference.hyper import RATE, SMALLEST, learn_alpha, learn_beta
-from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.state import State, rebuild_counts
+from topicloom.engine.learn_priors import RATE, SMALLEST, learn_alpha, learn_beta
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.state import State, rebuild_counts
 
 
 @pytest.fixture(scope="module")

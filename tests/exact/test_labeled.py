@@ -6,12 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from topicloom.estimates import topic_counts
-from topicloom.inference import labeled, variational
-from topicloom.inference.chain import Plan, run_chains, start_chain
-from topicloom.inference.kernel import Key, Schedule, get_kernel, make_prior
-from topicloom.inference.labeled import LabelSets
-from topicloom.inference.state import SoftLabeledState, rebuild_counts
+from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.prior import make_prior
+from topicloom.engine.run import Plan, run_chains, start_chain
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import rebuild_counts
+from topicloom.labeled import sampler as labeled
+from topicloom.labeled.sampler import SoftLabeledState
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.variational import batch as variational
 
 
 def label_sets(sets: list[list[int]], n_labels: int) -> LabelSets:
@@ -92,7 +95,7 @@ def larger(n_labels: int, seed: int = 3):
 @pytest.mark.parametrize("n_labels", [2, 7, 40, 300])
 def test_all_labels_allowed_is_lda_bit_for_bit(n_labels: int) -> None:
     corpus, prior = larger(n_labels)
-    restricted, full = labeled.gibbs(all_labels(40, n_labels)), get_kernel("dense")
+    restricted, full = labeled.gibbs(all_labels(40, n_labels)), get_sampler("dense")
     for estimator in ("standard", "cgs_p"):
         plan = Plan(seed=5, max_iter=12, burn_in=4, lag=2, estimator=estimator, trace_every=3)
         one, two = (start_chain(kernel, corpus, prior, 5, 1) for kernel in (restricted, full))
@@ -160,8 +163,8 @@ def test_cvb0_is_at_the_fixed_point_of_its_equation() -> None:
 @given(seed=st.integers(0, 10**6))
 def test_soft_counts_are_sums_of_conditionals(seed: int) -> None:
     case, sets, z = random_case(seed)
-    state = labeled.gibbs(sets).restore(case.corpus, z, case.n_topics)
-    counts = topic_counts(case.corpus, state, case.prior, "cgs_p")
+    kernel = labeled.gibbs(sets)
+    counts = kernel.topic_counts(case.corpus, kernel.restore(case.corpus, z, case.n_topics), case.prior, "cgs_p")
     doc, word = np.zeros((case.corpus.n_docs, case.n_topics)), np.zeros((case.corpus.n_words, case.n_topics))
     for token in range(case.corpus.n_tokens):
         p = oracle.labeled_conditional(case.corpus, z, case.prior, oracle.label_lists(sets), token)

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from topicloom.corpus import Corpus
 from topicloom.evaluation import left_to_right
-from topicloom.kernels import left_to_right as compiled
+from topicloom.evaluation import particles as compiled
 
 FALSE_ALARM = 1e-5  # of this whole file, shared by its z-tests
 

@@ -7,14 +7,14 @@ from scipy import stats
 import medlda_oracle as mo
 import oracle
 from topicloom.corpus import Corpus
-from topicloom.estimates import topic_counts
-from topicloom.inference import medlda
-from topicloom.inference.kernel import Key, Schedule
-from topicloom.inference.medlda import COMPOSITIONS, LOSSES, Losses, Options, Tasks, medlda_kernel
-from topicloom.inference.state import MedState, rebuild_counts
-from topicloom.kernels import medlda as kernels
-from topicloom.kernels import medlda_dense, medlda_weights
-from topicloom.kernels.rng import path_key
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import rebuild_counts
+from topicloom.medlda import dense as medlda_dense
+from topicloom.medlda import proposals as kernels
+from topicloom.medlda import sampler as medlda
+from topicloom.medlda import weights as medlda_weights
+from topicloom.medlda.sampler import COMPOSITIONS, LOSSES, Losses, MedState, Options, Tasks, medlda_sampler
+from topicloom.numerics.rng import path_key
 
 
 def state_of(case: mo.Case, z: np.ndarray, eta: np.ndarray) -> MedState:
@@ -91,7 +91,7 @@ def test_the_gain_of_a_topic_is_what_its_token_adds(seed: int) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_joint_is_the_joint(loss: str) -> None:
     case, z, eta = random_case(9, loss)
-    kernel = medlda_kernel(tasks_of(case))
+    kernel = medlda_sampler(tasks_of(case))
     constant = 0.5 * eta.size * np.log(case.nu / (2 * np.pi))
     found = kernel.log_joint(case.corpus, state_of(case, z, eta), case.prior)
     assert found == pytest.approx(case.log_joint(z, eta) + constant, rel=1e-12)
@@ -102,7 +102,8 @@ def test_the_joint_is_the_joint(loss: str) -> None:
 def test_soft_counts_are_sums_of_conditionals(loss: str, n_jobs: int) -> None:
     case, z, eta = random_case(5, loss)
     state = state_of(case, z, eta)
-    counts = topic_counts(case.corpus, state, case.prior, "cgs_p", n_jobs=n_jobs)
+    kernel = medlda_sampler(tasks_of(case))
+    counts = kernel.topic_counts(case.corpus, state, case.prior, "cgs_p", n_jobs=n_jobs)
     doc, word = np.zeros((7, 4)), np.zeros((6, 4))
     for token in range(case.corpus.n_tokens):
         p = medlda.conditional(case.corpus, state, case.prior, token)
@@ -258,7 +259,7 @@ def test_the_coordinates_keep_what_the_classifier_says() -> None:
 def test_the_regularised_posterior_is_invariant(loss: str, options: Options) -> None:
     """Topics and weights together, augmented variables drawn and forgotten; started from the exact joint."""
     case = mo.grid_case(loss)
-    kernel = medlda_kernel(tasks_of(case), options)
+    kernel = medlda_sampler(tasks_of(case), options)
 
     def sweep(z: np.ndarray, eta: np.ndarray, replicate: int) -> tuple[np.ndarray, np.ndarray]:
         state = kernel.restore(case.corpus, z, 2, eta=eta, task=np.arange(1))

@@ -6,14 +6,17 @@ from scipy.stats import binom, kstest
 
 import compound_oracle as compound
 import oracle
+from topicloom.compound import mixture_kernels as kernels
+from topicloom.compound import mixtures
+from topicloom.compound.mixtures import Mixing, Mixtures
+from topicloom.compound.sampler import with_mixtures
 from topicloom.datasets import synthetic_compound
-from topicloom.inference import mixtures
-from topicloom.inference.chain import Chain, Plan, advance
-from topicloom.inference.kernel import Key, get_kernel, make_prior
-from topicloom.inference.mixtures import Mixing, Mixtures
-from topicloom.inference.tails import Tails, tails
-from topicloom.kernels import mixtures as kernels
-from topicloom.kernels.rng import stream
+from topicloom.engine.prior import make_prior
+from topicloom.engine.run import Chain, Plan, advance
+from topicloom.engine.sampler import Key
+from topicloom.engine.table_counts import Tails, expected_tables, tails
+from topicloom.lda.gibbs import get_sampler
+from topicloom.numerics.rng import stream
 
 
 def tails_of(counts: np.ndarray) -> Tails:
@@ -34,7 +37,7 @@ def test_tails_count_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = np.zeros((20, 12), int)
     np.add.at(expected, (corpus.token_docs, row[corpus.token_docs] * 4 + data.z), 1)
     for block in (1 << 20, 20):  # at once, and as a corpus of many blocks
-        monkeypatch.setattr("topicloom.inference.tails._BLOCK", block)
+        monkeypatch.setattr("topicloom.engine.table_counts._BLOCK", block)
         for n_jobs in (1, 2, 3, 30):
             for found, right in zip(tails(corpus, data.z, prior, n_jobs), tails_of(expected), strict=True):
                 np.testing.assert_array_equal(found, right)
@@ -118,7 +121,7 @@ def test_density_and_slopes_are_those_of_the_definition() -> None:
         assert slopes[k] == pytest.approx(numeric, rel=1e-6, abs=1e-6)
     tables = np.empty(4)
     a = gamma * np.abs(phi) / np.abs(phi).sum()
-    kernels.expected_tables(*found, a, tables)
+    expected_tables(*found, a, tables)
     exact = [sum(compound.table_probability(n, a[k]) @ np.arange(n + 1) for n in counts[:, k]) for k in range(4)]
     np.testing.assert_allclose(tables, exact, rtol=1e-12)
 
@@ -129,7 +132,7 @@ def test_density_and_slopes_are_those_of_the_definition() -> None:
 def mover(step, method: str, kernel: str = "dense", *, n_steps: int = 1, log_step: float = -0.3):
     """A sweep over topics, then a step of the mixtures."""
     case = compound.exact()
-    sampler = get_kernel(kernel)
+    sampler = get_sampler(kernel)
     rng = np.random.default_rng(7)
 
     def move(z: np.ndarray, share: np.ndarray, replicate: int) -> tuple[np.ndarray, np.ndarray]:
@@ -190,12 +193,12 @@ def test_posterior_of_topics_and_mixtures_is_invariant(method: str, kernel: str,
 def test_joint_of_mixtures_topics_and_words_is_invariant(method: str) -> None:
     """Draw everything from the model, run the chain: mixtures and topics must be distributed as before (Geweke)."""
     alpha, gamma, n = np.array([0.5, 1.3, 0.8]), 2.5, 3000
-    kernel = get_kernel("auto")
     rng = np.random.default_rng(11)
     row = np.array([0, 0, 1])
-    plan = Plan(
-        12, 3, None, 1, "standard", trace_every=9, mixing=Mixing(method, n_steps=2, adapt_until=0, lag=9)
-    )  # fmt: skip
+    mixing = Mixing(method, n_steps=2, adapt_until=0, lag=9)
+    start = mixtures.start_mixtures(np.full((2, 3), 1 / 3), gamma, alpha)  # each chain has its own in its place
+    kernel = with_mixtures(get_sampler("auto"), mixing, start, row)
+    plan = Plan(12, 3, None, 1, "standard", trace_every=9)
     pis, firsts, lasts = np.empty((n, 2, 3)), np.empty((n, 3)), np.empty((n, 3))
     for replicate in range(n):
         pi = rng.dirichlet(alpha, 2)
@@ -207,10 +210,10 @@ def test_joint_of_mixtures_topics_and_words_is_invariant(method: str) -> None:
         prior = make_prior(gamma * pi, np.full(4, 0.4), 3, alpha_row=row)
         phi = pi * rng.gamma(alpha.sum(), size=(2, 1))
         now = Mixtures(pi, np.log(pi), phi, np.full(2, -0.2), np.zeros(2), gamma, alpha)
-        chain = Chain(replicate, 0, kernel.restore(corpus, z, 3), prior, mixtures=now)
+        chain = Chain(replicate, 0, kernel.restore(corpus, z, 3), prior, extra=now)
         for _ in range(3):
             advance(kernel, corpus, chain, plan)
-        pis[replicate] = chain.mixtures.pi
+        pis[replicate] = chain.extra.pi
         firsts[replicate] = np.bincount(z[:10], minlength=3)
         lasts[replicate] = np.bincount(chain.state.z[:10], minlength=3)
     for j in range(2):

@@ -9,15 +9,17 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest, norm
 
 import oracle
-from topicloom.inference import partial
-from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
-from topicloom.inference.paths import repeated, repeated_prior
-from topicloom.inference.state import rebuild_counts
-from topicloom.kernels import gamma, gibbs_partial
-from topicloom.kernels._jit import kernel as compiled
-from topicloom.kernels.rng import path_key, stream
+from topicloom.engine.multipath import repeated, repeated_prior
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import rebuild_counts
+from topicloom.lda.gibbs import get_sampler, partial, sampler_names
+from topicloom.lda.gibbs import partial_kernels as gibbs_partial
+from topicloom.numerics import variates as gamma
+from topicloom.numerics.jit import kernel as compiled
+from topicloom.numerics.rng import path_key, stream
 
-EXACT = [name for name in kernel_names() if get_kernel(name).exact]
+EXACT = [name for name in sampler_names() if get_sampler(name).exact]
 REPLICATES, SWEEPS = 10_000, 2
 
 
@@ -28,7 +30,7 @@ def sampled(case: oracle.Case, n_paths: int) -> oracle.Case:
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("which", oracle.path_cases())
 def test_the_posterior_of_all_paths_is_invariant(name: str, which: str) -> None:
-    case, kernel = oracle.path_cases()[which], get_kernel(name)
+    case, kernel = oracle.path_cases()[which], get_sampler(name)
     corpus, prior = sampled(case, 2)
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
@@ -42,7 +44,7 @@ def test_the_posterior_of_all_paths_is_invariant(name: str, which: str) -> None:
 
 
 def test_the_posterior_is_reached_from_a_bad_start() -> None:
-    case, kernel = oracle.path_cases()["two topics"], get_kernel("partial")
+    case, kernel = oracle.path_cases()["two topics"], get_sampler("partial")
     corpus, prior = sampled(case, 2)
     states, p = oracle.posterior(case, 2)
     observed = np.zeros(len(states))
@@ -56,7 +58,7 @@ def test_the_posterior_is_reached_from_a_bad_start() -> None:
 
 @pytest.mark.parametrize("name", EXACT)
 def test_weights_are_ratios_of_the_joint_of_all_paths(name: str) -> None:
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     for seed in range(20):
         case, _ = oracle.random_case(seed, 3, 4, 5)
         corpus, prior = sampled(case, 3)
@@ -73,9 +75,9 @@ def test_weights_are_ratios_of_the_joint_of_all_paths(name: str) -> None:
             np.testing.assert_allclose(weight / weight.sum(), expected / expected.sum(), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", kernel_names())
+@pytest.mark.parametrize("name", sampler_names())
 def test_log_joint_is_that_of_all_paths(name: str) -> None:
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     for seed in range(10):
         case, _ = oracle.random_case(seed, 3, 4, 5)
         corpus, prior = sampled(case, 3)

@@ -12,12 +12,13 @@ import oracle
 from mutating import compiled_mutant
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
-from topicloom.inference.kept import own_room
-from topicloom.inference.state import rebuild_counts
-from topicloom.kernels import gibbs_dense, lanes
-from topicloom.kernels.prefetch import own_token, own_tokens
-from topicloom.kernels.rng import stream
-from topicloom.kernels.search import search
+from topicloom.engine.state import rebuild_counts
+from topicloom.lda.gibbs import dense as gibbs_dense
+from topicloom.lda.gibbs.scratch import own_room
+from topicloom.numerics import simd as lanes
+from topicloom.numerics.prefetch import own_token, own_tokens
+from topicloom.numerics.rng import stream
+from topicloom.numerics.search import search
 
 LENGTHS = [1, 2, 3, 4, 7, 15, 16, 17, 20, 31, 32, 33, 39, 100, 128, 145]
 
@@ -105,7 +106,7 @@ def test_other_types_are_not_read_as_if_they_were_the_right_ones() -> None:
 def test_a_sweep_in_vectors_is_the_sweep_without(n_topics: int) -> None:
     """Enumeration has few topics, which fill no lanes but in plain Python, where there may be two."""
     names: dict[str, object] = {"__name__": "plain"}
-    exec(undecorated(inspect.getsource(importlib.import_module("topicloom.kernels.gibbs_dense"))), names)
+    exec(undecorated(inspect.getsource(importlib.import_module("topicloom.lda.gibbs.dense"))), names)
     names.update(plain_steps(names))
     case, z = oracle.random_case(5, 6, 8, n_topics)
     states = [rebuild_counts(case.corpus, z.copy(), n_topics) for _ in range(2)]
@@ -148,7 +149,7 @@ def test_a_block_finds_its_own_tokens_and_no_others(first: int, last: int, in_or
     ],
 )
 def test_blocks_with_wrong_tokens_are_rejected(change: tuple[str, str], in_order: bool) -> None:
-    wrong = compiled_mutant("kernels.prefetch", change).own_tokens
+    wrong = compiled_mutant("numerics.prefetch", change).own_tokens
 
     def check() -> None:
         for first, last in RANGES:

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import oracle
-from topicloom.inference import samplers
-from topicloom.inference.kernel import Key, get_kernel
-from topicloom.inference.state import rebuild_lists
+from topicloom.engine.sampler import Key
+from topicloom.engine.state import rebuild_lists
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.gibbs import get_sampler
 
 MANY = oracle.Case(
     oracle.tiny_corpus([[0], [1], [0], [1], [1], [0], [0], [1], [0, 1], [1]], 2),
@@ -20,7 +21,7 @@ def on_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def starts(case: oracle.Case, n: int) -> np.ndarray:
-    init = get_kernel("auto").init
+    init = get_sampler("auto").init
     numbers = (oracle.state_number(init(case.corpus, case.prior, Key(3, r, 0)).z, case.n_topics) for r in range(n))
     return np.bincount(list(numbers), minlength=case.n_topics**case.corpus.n_tokens)
 
@@ -43,7 +44,7 @@ def test_documents_are_taken_in_strides() -> None:
 
 def test_state_is_the_one_that_its_topics_imply() -> None:
     case, _ = oracle.random_case(5, n_docs=40, n_words=9, n_topics=7)
-    state = get_kernel("auto").init(case.corpus, case.prior, Key(1, 0, 0))
+    state = get_sampler("auto").init(case.corpus, case.prior, Key(1, 0, 0))
     for found, expected in zip(state, rebuild_lists(case.corpus, state.z, 7), strict=True):
         if found is not state.entries:
             assert np.array_equal(found, expected)
@@ -55,5 +56,5 @@ def test_state_is_the_one_that_its_topics_imply() -> None:
 def test_few_topics_start_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     case, _ = oracle.random_case(5, n_docs=40, n_words=9, n_topics=7)
-    found, expected = (get_kernel(name).init(case.corpus, case.prior, Key(1, 0, 0)).z for name in ("auto", "sparse"))
+    found, expected = (get_sampler(name).init(case.corpus, case.prior, Key(1, 0, 0)).z for name in ("auto", "sparse"))
     assert np.array_equal(found, expected)

@@ -9,10 +9,10 @@ from scipy import special as scipy_special
 import oracle
 import variational_oracle as slow
 from topicloom.corpus import from_matrix
-from topicloom.inference import variational as v
-from topicloom.kernels import special
-from topicloom.kernels import variational_exact as exact
-from topicloom.kernels._jit import kernel
+from topicloom.lda.variational import batch as v
+from topicloom.lda.variational import exact
+from topicloom.numerics import special
+from topicloom.numerics.jit import kernel
 
 FLOAT32 = 3e-7  # γ is stored in 24 bits
 
@@ -188,7 +188,7 @@ def test_the_case_of_no_token_is_taken_exactly(mode: v.Mode) -> None:
 )
 def test_vb_bound_never_falls(counts, n_topics: int, seed: int, alpha: float, beta: float, learn: bool) -> None:
     """After every update: a single round of the documents, the topics, and the priors where they are learned."""
-    from topicloom.inference.variational_priors import learn_priors
+    from topicloom.lda.variational.priors import learn_priors
 
     matrix = np.array(counts)
     matrix[0, 0] += 1.0

@@ -9,11 +9,12 @@ from scipy.special import gammaln
 
 import compound_oracle as compound
 import oracle
+from topicloom.compound import vem
+from topicloom.compound.variational import with_collections
 from topicloom.datasets import synthetic_compound
-from topicloom.inference import variational, vem
-from topicloom.inference.kernel import make_prior
-from topicloom.inference.stochastic import Steps
-from topicloom.inference.variational_run import VariationalPlan, advance, final_value, start_chain
+from topicloom.engine.prior import make_prior
+from topicloom.engine.run import Plan, advance, start_chain
+from topicloom.lda.variational.sampler import Settings, variational_sampler
 
 ETA = 0.3
 
@@ -31,24 +32,23 @@ def chain_of(corpus, row, own: vem.Settings, *, learn_beta: bool = False, rounds
     n_topics = len(own.alpha)
     rows = np.full((row.max() + 1, n_topics), own.gamma / n_topics)
     prior = make_prior(rows, np.full(corpus.n_words, ETA), corpus.n_docs, alpha_row=row)
-    plan = VariationalPlan(
-        mode="vem", seed=seed, max_iter=100, tol=0.0, work=variational.Work(1e-3, rounds),
-        steps=Steps(1, 1.0, 1.0, corpus.n_docs, False, False), learn_beta=learn_beta, learn_from=2, learn_every=1,
-        trace_every=1, collections=own,
+    plan = Plan(
+        seed=seed, max_iter=100, burn_in=None, lag=1, estimator="standard", learn_beta=learn_beta,
+        learn_more=own.learn_gamma or own.alpha_prior is not None, learn_from=2, learn_every=1, trace_every=1,
     )  # fmt: skip
-    index = variational.pair_index(corpus)
-    return start_chain(index, plan, prior, 0), plan, index
+    sampler = variational_sampler(Settings("vb", 0.0, 1e-3, rounds), corpus, with_collections(own, row))
+    return start_chain(sampler, corpus, prior, seed, 0), plan, sampler
 
 
 def test_the_bound_is_the_papers() -> None:
     corpus, row = small(1, 3, 2)
     own = vem.Settings(2.3, np.array([0.4, 1.1, 0.7]))
-    chain, plan, index = chain_of(corpus, row, own)
+    chain, plan, sampler = chain_of(corpus, row, own)
     for _ in range(5):
-        advance(corpus, index, chain, plan)
+        advance(sampler, corpus, chain, plan)
         state = chain.state
         expected = compound.vem_bound(corpus, row, state.word.T, state.doc, state.tau, ETA, 2.3, own.alpha)
-        assert final_value(corpus, index, chain, plan) == pytest.approx(expected, rel=1e-12)
+        assert sampler.final_value(sampler, corpus, chain, plan) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_bound_is_below_the_evidence() -> None:
@@ -67,9 +67,9 @@ def test_the_bound_is_below_the_evidence() -> None:
         logs.append(value)
     evidence = np.logaddexp.reduce(logs)
     own = vem.Settings(compound.GAMMA, np.full(2, compound.ALPHA))
-    chain, plan, index = chain_of(corpus, compound.ROW, own)
+    chain, plan, sampler = chain_of(corpus, compound.ROW, own)
     for _ in range(60):
-        advance(corpus, index, chain, plan)
+        advance(sampler, corpus, chain, plan)
     assert evidence - 6 < chain.trace.log_joint[-1] < evidence
 
 
@@ -81,11 +81,11 @@ def test_the_bound_is_below_the_evidence() -> None:
 def test_the_bound_never_falls(seed, n_topics, n_collections, alpha, gamma, learn, rounds) -> None:
     corpus, row = small(seed, n_topics, n_collections)
     own = vem.Settings(gamma, np.full(n_topics, alpha), learn, (2.0, 1.0) if learn else None)
-    chain, plan, index = chain_of(corpus, row, own, learn_beta=learn, rounds=rounds, seed=seed)
-    last = final_value(corpus, index, chain, plan)
+    chain, plan, sampler = chain_of(corpus, row, own, learn_beta=learn, rounds=rounds, seed=seed)
+    last = sampler.final_value(sampler, corpus, chain, plan)
     for _ in range(12):
-        advance(corpus, index, chain, plan)
-        now = final_value(corpus, index, chain, plan)
+        advance(sampler, corpus, chain, plan)
+        now = sampler.final_value(sampler, corpus, chain, plan)
         assert now >= last - 1e-9 * abs(last)
         last = now
     np.testing.assert_allclose(chain.prior.alpha.sum(axis=1), chain.state.hyper[0, 0])
@@ -151,9 +151,9 @@ def test_collections_are_found() -> None:
     data = synthetic_compound(2, 60, 40, 3, doc_length=60, alpha=1.0, gamma=2.0, eta=0.1, seed=3)
     row = np.repeat([0, 1], 60)
     own = vem.Settings(1.0, np.ones(3), True)
-    chain, plan, index = chain_of(data.corpus, row, own, learn_beta=True)
+    chain, plan, sampler = chain_of(data.corpus, row, own, learn_beta=True)
     for _ in range(60):
-        advance(data.corpus, index, chain, plan)
+        advance(sampler, data.corpus, chain, plan)
     phi = (chain.state.word / chain.state.word.sum(axis=0)).T
     order = [np.abs(phi - topic).sum(axis=1).argmin() for topic in data.phi]
     assert sorted(order) == [0, 1, 2]

@@ -6,9 +6,12 @@ import pytest
 import oracle
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
-from topicloom.inference import samplers, words
-from topicloom.inference.kernel import Key, Prior, Schedule, get_kernel, make_prior
-from topicloom.inference.state import SparseState, rebuild_lists
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import SparseState, rebuild_lists
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.gibbs import by_word as words
+from topicloom.lda.gibbs import get_sampler
 
 
 @pytest.fixture(params=["steps of a document or two", "wide numbers"])
@@ -23,7 +26,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("which", oracle.cases())
 def test_posterior_is_invariant(which: str) -> None:
-    case, kernel = oracle.cases()[which], get_kernel("words")
+    case, kernel = oracle.cases()[which], get_sampler("words")
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
         state = kernel.restore(case.corpus, z, case.n_topics)
@@ -39,7 +42,7 @@ def test_posterior_is_invariant(which: str) -> None:
 def test_lists_are_those_of_the_topics_and_threads_change_nothing(n_shards: int) -> None:
     corpus = zipf(6000, 60, 5, doc_length=40, seed=3).corpus
     prior = make_prior(np.full(25, 0.1), np.full(60, 0.05), corpus.n_docs, {2: np.linspace(0, 1, 25)})
-    kernel, found = get_kernel("words"), []
+    kernel, found = get_sampler("words"), []
     for n_jobs in (1, 2, 3):
         state = kernel.init(corpus, prior, Key(5, 0, 0))
         for t in range(6):
@@ -67,7 +70,7 @@ def test_steps_are_whole_documents_that_cover_a_range(monkeypatch: pytest.Monkey
 def settled(n_tokens: int, n_topics: int, alpha_sum: float = 10.0) -> tuple[Corpus, SparseState, Prior]:
     corpus = zipf(n_tokens, 300, 10, doc_length=30, seed=3).corpus
     prior = make_prior(np.full(n_topics, alpha_sum / n_topics), np.full(300, 0.01), corpus.n_docs)
-    state = get_kernel("sparse").init(corpus, prior, Key(5, 0, 0))
+    state = get_sampler("sparse").init(corpus, prior, Key(5, 0, 0))
     assert isinstance(state, SparseState)
     return corpus, state, prior
 
@@ -91,6 +94,6 @@ def test_auto_knows_that_draws_from_the_prior_search_a_list() -> None:
 def test_auto_takes_the_sweep_that_it_expects_to_be_quickest() -> None:
     corpus, state, prior = settled(40_000, 1000)
     z, key = state.z.copy(), Key(5, 0, 1)
-    found, _ = get_kernel("auto").sweep(corpus, state, prior, key, Schedule())
-    same, _ = get_kernel("words").sweep(corpus, rebuild_lists(corpus, z, 1000), prior, key, Schedule())
+    found, _ = get_sampler("auto").sweep(corpus, state, prior, key, Schedule())
+    same, _ = get_sampler("words").sweep(corpus, rebuild_lists(corpus, z, 1000), prior, key, Schedule())
     assert np.array_equal(found.z, same.z)

@@ -21,7 +21,7 @@ from tests.fuzz.naive import Expected, attempted
 
 from topicloom.corpus.corpus import from_matrix
 from topicloom.errors import InputError
-from topicloom.stored_checks import Contents
+from topicloom.files.checks import Contents
 
 CASES, BAD = 5, 2
 _HUGE = 1 << 30

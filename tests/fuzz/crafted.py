@@ -16,9 +16,9 @@ from tests.fuzz.wrong_manifests import manifest_mutations
 from tests.fuzz.wrong_values import Arrays, Mutation, file_mutations
 from tests.small_models import BASES, base, use
 
-from topicloom.arrays import read_arrays, write_arrays
 from topicloom.errors import StorageError
-from topicloom.manifests import MANIFEST, signed
+from topicloom.files.arrays import read_arrays, write_arrays
+from topicloom.files.manifests import MANIFEST, signed
 
 SHARE = 0.2
 

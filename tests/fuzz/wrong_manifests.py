@@ -36,7 +36,7 @@ def manifest_mutations(base_name: str, manifest: dict[str, Any]) -> dict[str, Ch
 
 def _param_mutations(base_name: str, params: dict[str, Any]) -> dict[str, Change]:
     found: dict[str, Change] = {"another parameter": _param("number_of_topics", 3)}
-    shifts = [("n_components", 1), ("n_components", -1), ("n_states", 1), ("n_paths", 1), ("n_label_topics", 1)]
+    shifts = [("n_components", 1), ("n_components", -1), ("n_paths", 1), ("n_label_topics", 1)]
     if "finished medlda" in base_name:
         shifts.append(("n_chains", 1))
     for name, shift in shifts:

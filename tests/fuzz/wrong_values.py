@@ -31,6 +31,8 @@ _TEXT_ARRAYS = ("vocabulary", "ids", "labels", "classes", "collections", "alphab
 _ANY_SIGN = re.compile(r"log_joint|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen")
 _ANY_NUMBER = re.compile(r"^(value|changes)$")
 _MAY_LACK = re.compile(r"trace_(\d_)?(agreement|acceptance)$")
+_VARIATIONAL = re.compile("variational|stream|compound vem")
+_CONVERGES = re.compile("variational|stream|compound vem|hmm em")
 _HUGE = 2**31 - 1  # or as much as the type holds
 
 
@@ -170,13 +172,18 @@ def _info_mutations(base_name: str, role: str, arrays: Arrays, info: dict[str, A
         recorded = arrays["trace_sweep"]
         wrong["sweep"] += [int(recorded[-1]) - 1] if len(recorded) else []
         wrong["sweep"] += [] if base_name in ("finished lda auto", "finished medlda ovr") else [50]  # only of the best
+        wrong["converged"] += [] if _CONVERGES.search(base_name) else [True]
     if "kind" in info:
         wrong["kind"] = ["other", None, 3, "multiclass" if info["kind"] == "regression" else "regression"]
         wrong["scale"] += [0.0, -1.0]
     if "n_labels" in info:
         wrong["n_labels"] += [info["n_labels"] + 1, info["n_labels"] - 1]
     found = {f"info {name} {_short(value)}": _inform(name, value) for name, own in wrong.items() for value in own}
-    return found | {f"info {name} missing": _drop(name) for name in info.keys() - {"run", "mapped", "times", "reading"}}
+    may_lack = {"run", "mapped", "times", "reading"}
+    if role.startswith("chain"):  # what earlier versions did not write
+        may_lack |= {"kept"} if _VARIATIONAL.search(base_name) else set()
+        may_lack |= set() if _CONVERGES.search(base_name) else {"converged"}
+    return found | {f"info {name} missing": _drop(name) for name in info.keys() - may_lack}
 
 
 def _short(value: Any) -> str:

@@ -27,9 +27,19 @@ from typing import Any
 import numpy as np
 
 import topicloom
-from topicloom import HMM, LDA, CompoundLDA, DependencyLDA, LabeledLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
+from topicloom import (
+    HMM,
+    LDA,
+    CompoundLDA,
+    DependencyLDA,
+    LabeledLDA,
+    MedLDAClassifier,
+    MedLDARegressor,
+    PriorLDA,
+    VariationalLDA,
+)
 from topicloom.datasets import synthetic_compound, synthetic_labeled, synthetic_lda, zipf
-from topicloom.inference.kernel import kernel_names
+from topicloom.lda.gibbs import sampler_names
 
 RECORD = Path(__file__).parent / "digests.json"
 _SWEEPS = {"large": (5, 11), "learned": (25, 45), "": (5, 12)}  # by the end of a name; samplers learn priors from 20 on
@@ -92,25 +102,35 @@ def cases() -> Iterator[Case]:
     yield from _gibbs()
     for mode in ("cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"):
         for shards in (1, 2):
-            yield f"lda {mode} shards={shards}", LDA, {"n_components": 4, "inference": mode, "n_shards": shards}, _small
+            yield (
+                f"lda {mode} shards={shards}",
+                VariationalLDA,
+                {"n_components": 4, "method": mode, "n_shards": shards},
+                _small,
+            )
         if mode != "cvb_exact":
-            yield f"lda {mode} weights", LDA, {"n_components": 4, "inference": mode, "learn_priors": False}, _weighted
+            yield (
+                f"lda {mode} weights",
+                VariationalLDA,
+                {"n_components": 4, "method": mode, "learn_priors": False},
+                _weighted,
+            )
     yield from _labels()
     yield from _supervised()
     for method in ("ags", "mgs", "vem"):
         for shards in (1, 2):
-            params = {"n_components": 4, "inference": method, "n_shards": shards, "burn_in": 4, "lag": 2}
+            params = {"n_components": 4, "method": method, "n_shards": shards, "burn_in": 4, "lag": 2}
             yield f"compound {method} shards={shards}", CompoundLDA, params, _collections
-        params = {"n_components": 4, "inference": method, "burn_in": 22, "collection_prior": None}
+        params = {"n_components": 4, "method": method, "burn_in": 22, "collection_prior": None}
         yield f"compound {method} learned", CompoundLDA, params, _collections
     for sampler in ("collapsed", "partial", "blocked"):
         for paths in (1, 3):
             yield f"hmm {sampler} paths={paths}", HMM, {"sampler": sampler, "n_paths": paths, "burn_in": 3}, _sequences
-    yield "hmm em", HMM, {"inference": "em", "n_chains": 2}, _sequences
+    yield "hmm em", HMM, {"method": "em", "n_chains": 2}, _sequences
 
 
 def _gibbs() -> Iterator[Case]:
-    for sampler in kernel_names():
+    for sampler in sampler_names():
         for shards in (1, 2):
             params = {"n_components": 4, "sampler": sampler, "n_shards": shards}
             yield f"lda {sampler} shards={shards}", LDA, {**params, "burn_in": 4, "lag": 3}, _small
@@ -128,7 +148,7 @@ def _gibbs() -> Iterator[Case]:
 def _labels() -> Iterator[Case]:
     for cls in (LabeledLDA, PriorLDA, DependencyLDA):
         for method in ("gibbs", "cvb0"):
-            params = {"inference": method, "label_rule": "threshold", "burn_in": 4, "n_chains": 2}
+            params = {"method": method, "label_rule": "threshold", "burn_in": 4, "n_chains": 2}
             yield f"{cls.__name__} {method}", cls, params, _labeled
     yield "PriorLDA meta", PriorLDA, {"burn_in": 4}, _labeled
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from topicloom.kernels import rng
+from topicloom.numerics import rng
 
 
 def test_generator_is_xoshiro256_plus_plus() -> None:

@@ -5,8 +5,10 @@ import pytest
 
 import oracle
 from topicloom.datasets import synthetic_lda
-from topicloom.inference import blocks
-from topicloom.inference.kernel import Key, Schedule, get_kernel, make_prior
+from topicloom.engine import shards as blocks
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.lda.gibbs import get_sampler
 
 SWEEPS, WARM_UP = 6000, 20
 CASE = oracle.cases()["two topics"]  # six tokens, three documents, three words: 64 states
@@ -32,7 +34,7 @@ def together(states: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def distances(name: str, schedule: Schedule, case: oracle.Case = CASE) -> tuple[float, float]:
     """Of the states that a chain visits, from the posterior; it starts from a draw of that posterior."""
-    kernel = get_kernel(name)
+    kernel = get_sampler(name)
     states, p = oracle.posterior(case)
     start = states[np.random.default_rng(1).choice(len(states), p=p)]
     state, course = kernel.restore(case.corpus, start, case.n_topics), None
@@ -79,7 +81,7 @@ def test_on_larger_corpora_little_is_left_of_it() -> None:
     corpus, prior = truth.corpus, make_prior(np.full(8, 0.1), np.full(150, 0.05), 200)
 
     def settles_at(name: str, schedule: Schedule) -> float:
-        kernel = get_kernel(name)
+        kernel = get_sampler(name)
         values = []
         for chain in range(2):
             state = kernel.restore(corpus, truth.z, 8)

@@ -16,13 +16,13 @@ from scipy.optimize import approx_fprime
 import oracle
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
-from topicloom.inference.hyper import RATE
-from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.samplers import dense_scratch
-from topicloom.inference.start import new_rows, place_first
-from topicloom.inference.state import rebuild_counts, rebuild_lists
-from topicloom.kernels import lanes
-from topicloom.kernels.rng import path_key, stream
+from topicloom.engine.learn_priors import RATE
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.state import rebuild_counts, rebuild_lists
+from topicloom.lda.gibbs.auto import dense_scratch
+from topicloom.lda.gibbs.start import new_rows, place_first
+from topicloom.numerics import simd as lanes
+from topicloom.numerics.rng import path_key, stream
 
 REPLICATES = 2500
 REJECT = 1e-9  # a right program gets this far once in a billion tries
@@ -56,7 +56,11 @@ def sweep_p_value(sweep_block, rebuild, case: oracle.Case, wrong: Prior | None =
         return oracle.invariance(case, run, n, seed=32)
 
 
-REBUILD = {"gibbs_dense": rebuild_counts, "gibbs_sparse": rebuild_lists, "gibbs_words": rebuild_lists}
+REBUILD = {
+    "lda.gibbs.dense": rebuild_counts,
+    "lda.gibbs.sparse": rebuild_lists,
+    "lda.gibbs.by_word_kernels": rebuild_lists,
+}
 DENSE = {
     "token not removed from the word's counts": [("row[old] - 1 + b", "row[old] + b")],
     "token not removed from the document's counts": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
@@ -126,14 +130,14 @@ WORDS = {
     "all weights with the old topic twice": [REFUSED, (" * factor[k] if k != old else 0.0", " * factor[k]")],
     "all weights by the first prior": [REFUSED, ("mask, stay, alpha[a], factor", "mask, stay, alpha[0], factor")],
 }
-SWEEPS = [("gibbs_dense", name, DENSE[name]) for name in DENSE]
-SWEEPS += [("gibbs_sparse", name, SPARSE[name]) for name in SPARSE]
-SWEEPS += [("gibbs_words", name, WORDS[name]) for name in WORDS]
+SWEEPS = [("lda.gibbs.dense", name, DENSE[name]) for name in DENSE]
+SWEEPS += [("lda.gibbs.sparse", name, SPARSE[name]) for name in SPARSE]
+SWEEPS += [("lda.gibbs.by_word_kernels", name, WORDS[name]) for name in WORDS]
 
 
 def sweep_of(module: str, *changes: tuple[str, str]):
-    kernel = mutate(f"kernels.{module}", *changes)
-    return kernel.sweep_words if module == "gibbs_words" else kernel.sweep_block
+    kernel = mutate(module, *changes)
+    return kernel.sweep_words if module == "lda.gibbs.by_word_kernels" else kernel.sweep_block
 
 
 @pytest.mark.parametrize("module", REBUILD)
@@ -142,7 +146,9 @@ def test_the_unchanged_sweeps_pass(module: str, which: str) -> None:
     assert sweep_p_value(sweep_of(module), REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
 
 
-@pytest.mark.parametrize(("module", "change"), [("gibbs_sparse", SMALL_BLOCKS), ("gibbs_words", REFUSED)])
+@pytest.mark.parametrize(
+    ("module", "change"), [("lda.gibbs.sparse", SMALL_BLOCKS), ("lda.gibbs.by_word_kernels", REFUSED)]
+)
 @pytest.mark.parametrize("which", oracle.cases())
 def test_small_blocks_and_little_patience_change_nothing(module: str, change: tuple[str, str], which: str) -> None:
     assert sweep_p_value(sweep_of(module, change), REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
@@ -165,7 +171,7 @@ def test_wrong_sweeps_are_rejected(module: str, name: str, changes: list[tuple[s
 @pytest.mark.parametrize("name", ["the right one", *NARROW])
 def test_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "LANES", 2)
-    sweep = mutate("kernels.gibbs_dense", *NARROW.get(name, [])).sweep_block
+    sweep = mutate("lda.gibbs.dense", *NARROW.get(name, [])).sweep_block
     run = oracle.tiny_corpus([[0, 0, 0, 0], [0, 1]], 2)  # what lanes hold is used again for the next token of a word
     prior = make_prior(np.array([0.2, 0.7, 0.4]), np.array([0.6, 0.1]), 2)
     p = sweep_p_value(sweep, rebuild_counts, oracle.Case(run, prior), n=4 * REPLICATES)
@@ -173,11 +179,11 @@ def test_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_list_that_loses_a_topic_too_soon_is_rejected() -> None:
-    kernel, wrong = (mutate(f"kernels.{module}") for module in ("gibbs_sparse", "lists"))
+    kernel, wrong = (mutate(module) for module in ("lda.gibbs.sparse", "engine.count_lists"))
     case = oracle.cases()["two topics"]
     kernel.sweep_block.__globals__["move"] = wrong.move
     assert sweep_p_value(kernel.sweep_block, rebuild_lists, case) > oracle.FALSE_ALARM
-    wrong = mutate("kernels.lists", ("if e < ONE:", "if e < 2 * ONE:"))
+    wrong = mutate("engine.count_lists", ("if e < ONE:", "if e < 2 * ONE:"))
     kernel.sweep_block.__globals__["move"] = wrong.move
     assert sweep_p_value(kernel.sweep_block, rebuild_lists, case) < REJECT
 
@@ -211,7 +217,7 @@ CHECKED = (  # weights that are kept from token to token are those that would be
     ],
 )
 def test_kept_weights_are_those_made_anew(change: tuple[str, str], right: bool) -> None:
-    sweep = mutate("kernels.gibbs_sparse", change, CHECKED).sweep_block
+    sweep = mutate("lda.gibbs.sparse", change, CHECKED).sweep_block
     rng = np.random.default_rng(5)
     corpus = oracle.tiny_corpus([rng.integers(0, 9, 40).tolist() for _ in range(12)], 9)
     prior = oracle.make_prior(rng.uniform(0.1, 1, 30), rng.uniform(0.05, 0.5, 9), corpus.n_docs)
@@ -270,7 +276,7 @@ KEPT = {
 
 @pytest.mark.parametrize("what", KEPT)
 def test_what_is_kept_along_a_word_is_what_would_be_made_anew(what: str) -> None:
-    sweep = sweep_of("gibbs_words", KEPT[what], CHECKED_WORDS, REFUSED)
+    sweep = sweep_of("lda.gibbs.by_word_kernels", KEPT[what], CHECKED_WORDS, REFUSED)
     rng = np.random.default_rng(5)
     corpus = oracle.tiny_corpus([rng.integers(0, 5, 30).tolist() for _ in range(8)], 5)
     sweep.__globals__["counted"] = corpus.word_counts
@@ -295,7 +301,7 @@ def test_what_is_kept_along_a_word_is_what_would_be_made_anew(what: str) -> None
 
 def test_wrong_priors_are_rejected() -> None:
     case = oracle.cases()["two topics"]
-    sweep = mutate("kernels.gibbs_dense").sweep_block
+    sweep = mutate("lda.gibbs.dense").sweep_block
     prior = case.prior
     beta_sum_over_topics = prior._replace(beta_sum=np.full(2, prior.beta[:2].sum()))
     assert sweep_p_value(sweep, rebuild_counts, case, beta_sum_over_topics, n=6000) < REJECT
@@ -333,12 +339,12 @@ SOFT = {
 
 
 def test_unchanged_soft_counts_pass() -> None:
-    assert soft_error(mutate("kernels.soft_counts").add_soft_counts) < 1e-12
+    assert soft_error(mutate("engine.soft_counts").add_soft_counts) < 1e-12
 
 
 @pytest.mark.parametrize("name", SOFT)
 def test_wrong_soft_counts_are_rejected(name: str) -> None:
-    assert soft_error(mutate("kernels.soft_counts", *SOFT[name]).add_soft_counts) > 1e-3
+    assert soft_error(mutate("engine.soft_counts", *SOFT[name]).add_soft_counts) > 1e-3
 
 
 def foldin_error(fold_in, doc: list[int], n_chains: int = 200_000) -> float:
@@ -369,12 +375,12 @@ FOLDIN = {
 
 
 def test_unchanged_foldin_passes() -> None:
-    assert foldin_error(mutate("kernels.foldin", compiled=True).fold_in, [0, 0, 1, 2]) < 5.5
+    assert foldin_error(mutate("engine.fold_in_kernels", compiled=True).fold_in, [0, 0, 1, 2]) < 5.5
 
 
 @pytest.mark.parametrize("name", FOLDIN)
 def test_wrong_foldin_is_rejected(name: str) -> None:
-    assert foldin_error(mutate("kernels.foldin", *FOLDIN[name], compiled=True).fold_in, [0, 0, 1, 2]) > 8
+    assert foldin_error(mutate("engine.fold_in_kernels", *FOLDIN[name], compiled=True).fold_in, [0, 0, 1, 2]) > 8
 
 
 def beta_gradient(learn_beta) -> float:
@@ -396,8 +402,8 @@ def beta_gradient(learn_beta) -> float:
 
 def test_the_printed_step_for_beta_is_rejected() -> None:
     """Without the factor V in the denominator the step runs away from the maximum."""
-    right = mutate("inference.hyper").learn_beta
-    wrong = mutate("inference.hyper", ("bottom = n_words * np.sum", "bottom = np.sum")).learn_beta
+    right = mutate("engine.learn_priors").learn_beta
+    wrong = mutate("engine.learn_priors", ("bottom = n_words * np.sum", "bottom = np.sum")).learn_beta
     assert beta_gradient(right) < 1e-2
     with np.errstate(all="ignore"):  # it overflows, or stops where the likelihood still rises
         assert not beta_gradient(wrong) < 1
@@ -422,7 +428,7 @@ START = {
 
 @pytest.mark.parametrize("what", START)
 def test_start(what: str) -> None:
-    place = mutate("kernels.gibbs_start", *START[what], compiled=True).place_tokens
+    place = mutate("lda.gibbs.start_kernels", *START[what], compiled=True).place_tokens
     p = 1.0
     for case in oracle.cases().values():
         observed = np.zeros(case.n_topics**case.corpus.n_tokens)

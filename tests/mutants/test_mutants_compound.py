@@ -1,5 +1,7 @@
 """Wrong draws of mixtures, each of which the tests of the right ones must reject."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import compound_oracle as compound
 import oracle
 from exact.test_mixtures import mixer
 from mutants.test_mutants import REJECT, mutate
-from topicloom.kernels.rng import stream
+from topicloom.numerics.rng import stream
 
 AGS = {
     "one chance for all tokens of a document": [("p = a / (a + i)\n", "p = a / (a + stop - 1)\n")],
@@ -15,10 +17,12 @@ AGS = {
     "first token opens no table for certain": [
         ("tables = own[0] if", "tables = binomial(stream, own[0], a / (a + 1)) if"),
     ],
+}
+COUNTING = {
     "tables of exactly so many tokens": [("            times[i] += times[i + 1]\n", "            pass\n")],
     "document left in the next one's counts": [("            doc[k] = 0\n", "            doc[k] = 1\n")],
     "collection of the first document for all": [("np.int64(row[d])", "np.int64(row[0])")],
-}  # fmt: skip
+}
 AGS_STEP = {
     "γ forgotten": [("prior.alpha.ravel(), rng", "now.pi.ravel(), rng")],
     "α forgotten": [("+ now.alpha, log_pi", "+ 1.0, log_pi")],
@@ -38,14 +42,20 @@ MGS = {
     "normalising constant of the proposal left out": [("0.5 * log(x) + away", "away")],
     "α forgotten": [("(alpha[k] - 1.0) * log(x) - x", "-x"), ("drift[k] = alpha[k] - x", "drift[k] = 1.0 - x")],
 }  # fmt: skip
+Changes = Sequence[tuple[str, str]]
 STEP = 0.3  # at which a fair share of proposals is not accepted
 
 
-def step_with(kernels: list[tuple[str, str]], step: list[tuple[str, str]]) -> object:
-    """The package's step with changes to its kernels and to itself, as plain Python."""
-    wrong, counting = mutate("inference.mixtures", *step), mutate("inference.tails")
-    wrong.step.__globals__["kernels"] = counting.tails.__globals__["kernels"] = mutate("kernels.mixtures", *kernels)
-    wrong.step.__globals__["tails"] = counting.tails
+def step_with(
+    kernels: Sequence[tuple[str, str]] = (),
+    step: Sequence[tuple[str, str]] = (),
+    counts: Sequence[tuple[str, str]] = (),
+) -> object:
+    """The package's step with changes to its kernels, to itself and to the counts it needs, as plain Python."""
+    wrong, counting = mutate("compound.mixtures", *step), mutate("engine.table_counts", *counts)
+    kernel = mutate("compound.mixture_kernels", *kernels)
+    kernel.log_density.__globals__["slope"] = counting.slope
+    wrong.step.__globals__.update(kernels=kernel, tails=counting.tails, expected_tables=counting.expected_tables)
     return wrong.step
 
 
@@ -65,12 +75,17 @@ def rejected(step, method: str) -> bool:
 
 @pytest.mark.parametrize("method", ["ags", "mgs"])
 def test_the_unchanged_steps_pass(method: str) -> None:
-    assert p_value(step_with([], []), method, 1500) > oracle.FALSE_ALARM
+    assert p_value(step_with(), method, 1500) > oracle.FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_wrong_counts_of_documents_are_rejected(name: str) -> None:
+    assert rejected(step_with(counts=COUNTING[name]), "ags")
 
 
 @pytest.mark.parametrize("name", AGS)
 def test_wrong_auxiliary_variables_are_rejected(name: str) -> None:
-    assert rejected(step_with(AGS[name], []), "ags")
+    assert rejected(step_with(AGS[name]), "ags")
 
 
 RARE = {
@@ -92,19 +107,19 @@ def table_p_value(draw_tables, n: int = 40, a: float = 0.4) -> float:
 
 
 def test_unchanged_rare_tables_pass() -> None:
-    assert table_p_value(mutate("kernels.mixtures").draw_tables) > oracle.FALSE_ALARM
+    assert table_p_value(mutate("compound.mixture_kernels").draw_tables) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", RARE)
 def test_wrong_rare_tables_are_rejected(name: str) -> None:
-    assert table_p_value(mutate("kernels.mixtures", *RARE[name]).draw_tables) < REJECT
+    assert table_p_value(mutate("compound.mixture_kernels", *RARE[name]).draw_tables) < REJECT
 
 
 @pytest.mark.parametrize("name", AGS_STEP)
 def test_wrong_steps_are_rejected(name: str) -> None:
-    assert rejected(step_with([], AGS_STEP[name]), "ags")
+    assert rejected(step_with(step=AGS_STEP[name]), "ags")
 
 
 @pytest.mark.parametrize("name", MGS)
 def test_wrong_langevin_steps_are_rejected(name: str) -> None:
-    assert rejected(step_with(MGS[name], []), "mgs")
+    assert rejected(step_with(MGS[name]), "mgs")

@@ -15,9 +15,9 @@ import pytest
 import hmm_oracle
 import oracle
 from sweeping import undecorated
-from topicloom.inference import hmm
-from topicloom.inference.kernel import Key
-from topicloom.kernels.rng import stream
+from topicloom.engine.sampler import Key
+from topicloom.hmm import paths as hmm
+from topicloom.numerics.rng import stream
 
 REPLICATES = 3000
 REJECT = 1e-9  # a right program gets this far once in a billion tries
@@ -101,12 +101,12 @@ COLLAPSED = {
 
 
 def test_the_unchanged_collapsed_sweep_passes() -> None:
-    assert worst(collapsed(mutate("kernels.hmm_gibbs"))) > oracle.FALSE_ALARM
+    assert worst(collapsed(mutate("hmm.gibbs"))) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", COLLAPSED)
 def test_wrong_collapsed_sweeps_are_rejected(name: str) -> None:
-    sweep = collapsed(mutate("kernels.hmm_gibbs", *COLLAPSED[name]))
+    sweep = collapsed(mutate("hmm.gibbs", *COLLAPSED[name]))
     assert worst(sweep) < REJECT or worst(sweep, 4 * REPLICATES) < REJECT
 
 
@@ -145,22 +145,22 @@ SHARED = {
 
 @pytest.mark.parametrize("sampler", ["partial", "blocked"])
 def test_the_unchanged_drawn_sweeps_pass(sampler: str) -> None:
-    assert worst(any_sampler(mutate("inference.hmm"), sampler)) > oracle.FALSE_ALARM
+    assert worst(any_sampler(mutate("hmm.paths"), sampler)) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.parametrize("sampler", ["partial", "blocked"])
 def test_wrong_sharing_is_rejected(sampler: str, name: str) -> None:
-    sweep = any_sampler(mutate("inference.hmm", *SHARED[name]), sampler)
+    sweep = any_sampler(mutate("hmm.paths", *SHARED[name]), sampler)
     cases = ("sticky, two paths", "two paths")
     assert worst(sweep, cases=cases) < REJECT or worst(sweep, 4 * REPLICATES, cases) < REJECT
 
 
 def test_collapsed_counts_of_the_first_path_alone_are_rejected() -> None:
-    right = mutate("kernels.hmm_gibbs")
+    right = mutate("hmm.gibbs")
     loop = "for j in range(z.shape[0]):\n        path = z[j]\n        for s in range(ptr.shape[0] - 1):\n"
     loop += "            before"
-    wrong = mutate("kernels.hmm_gibbs", (loop, loop.replace("z.shape[0]", "1")))
+    wrong = mutate("hmm.gibbs", (loop, loop.replace("z.shape[0]", "1")))
 
     def counted_by(module):
         def of(case, prior):
@@ -227,12 +227,12 @@ def drawn(module: types.SimpleNamespace, sampler: str):
 
 @pytest.mark.parametrize("sampler", DRAWN)
 def test_the_unchanged_kernels_given_parameters_pass(sampler: str) -> None:
-    assert worst(drawn(mutate("kernels.hmm_gibbs"), sampler)) > oracle.FALSE_ALARM
+    assert worst(drawn(mutate("hmm.gibbs"), sampler)) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize(("sampler", "name"), [(s, name) for s in DRAWN for name in DRAWN[s]])
 def test_wrong_kernels_given_parameters_are_rejected(sampler: str, name: str) -> None:
-    sweep = drawn(mutate("kernels.hmm_gibbs", *DRAWN[sampler][name]), sampler)
+    sweep = drawn(mutate("hmm.gibbs", *DRAWN[sampler][name]), sampler)
     assert worst(sweep) < REJECT or worst(sweep, 4 * REPLICATES) < REJECT
 
 
@@ -263,9 +263,9 @@ SOFT = {
 
 
 def test_unchanged_dense_counts_pass() -> None:
-    assert soft_error(mutate("kernels.hmm_gibbs")) < 1e-12
+    assert soft_error(mutate("hmm.gibbs")) < 1e-12
 
 
 @pytest.mark.parametrize("name", SOFT)
 def test_wrong_dense_counts_are_rejected(name: str) -> None:
-    assert soft_error(mutate("kernels.hmm_gibbs", *SOFT[name])) > 1e-3
+    assert soft_error(mutate("hmm.gibbs", *SOFT[name])) > 1e-3

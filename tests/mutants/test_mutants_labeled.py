@@ -6,9 +6,9 @@ import pytest
 import oracle
 from mutants.test_mutants import REJECT, mutate
 from mutating import compiled_mutant
-from topicloom.inference.labeled import LabelSets
-from topicloom.inference.state import rebuild_counts
-from topicloom.kernels.rng import path_key, stream
+from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.state import rebuild_counts
+from topicloom.numerics.rng import path_key, stream
 
 GIBBS = {
     "unrestricted draw": [("new = own[to]", "new = (old + 1) % n_topics")],
@@ -50,12 +50,12 @@ def p_value(sweep, which: str, n: int) -> float:
 
 @pytest.mark.parametrize("which", oracle.labeled_cases())
 def test_the_unchanged_sweep_passes(which: str) -> None:
-    assert p_value(mutate("kernels.labeled").sweep, which, 2500) > oracle.FALSE_ALARM
+    assert p_value(mutate("labeled.gibbs").sweep, which, 2500) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", GIBBS)
 def test_wrong_sweeps_are_rejected(name: str) -> None:
-    sweep = mutate("kernels.labeled", *GIBBS[name]).sweep
+    sweep = mutate("labeled.gibbs", *GIBBS[name]).sweep
     worst = 1.0
     for n in (1500, 10_000):
         for which in oracle.labeled_cases():
@@ -100,12 +100,12 @@ def short_error(fold_in, n_chains: int = 100_000) -> float:
 
 
 def test_unchanged_short_documents_pass() -> None:
-    assert short_error(compiled_mutant("kernels.foldin").fold_in) < 5.5
+    assert short_error(compiled_mutant("engine.fold_in_kernels").fold_in) < 5.5
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_wrong_short_documents_are_rejected(name: str) -> None:
-    assert short_error(compiled_mutant("kernels.foldin", *SHORT[name]).fold_in) > 8
+    assert short_error(compiled_mutant("engine.fold_in_kernels", *SHORT[name]).fold_in) > 8
 
 
 def test_the_prior_of_the_wrong_phase_is_rejected() -> None:
@@ -120,6 +120,6 @@ def test_the_prior_of_the_wrong_phase_is_rejected() -> None:
     np.testing.assert_allclose(model.alpha_, 50 * f / f.sum() + 30 / k, rtol=1e-14)
     np.testing.assert_allclose(model.chains_[0].prior.alpha[0], np.full(k, 50 / k), rtol=1e-14)
     assert np.abs(model.alpha_ - 50 / k).max() > 0.1
-    source = mutate("models.labeled", ("self._prediction_prior(), chains[0]", "chains[0].prior.alpha[0], chains[0]"))
+    source = mutate("labeled.model", ("self._prediction_prior(), chains[0]", "chains[0].prior.alpha[0], chains[0]"))
     wrong = source.PriorLDA(max_iter=5, burn_in=None, holdout=0.0, random_state=0).fit(corpus)
     assert np.abs(wrong.alpha_ - model.alpha_).max() > 0.1

@@ -4,6 +4,7 @@ Among them are eqs. 19 and 21 of the LightMedLDA paper as they are printed: a pr
 topic is refused, though its own values are divided out.
 """
 
+import importlib
 import types
 from typing import NamedTuple
 
@@ -15,8 +16,7 @@ import oracle
 from exact import test_augment, test_medlda
 from mutants.test_mutants import REJECT, mutate
 from mutating import compiled_mutant
-from topicloom import estimates
-from topicloom.inference import medlda
+from topicloom.medlda import sampler as medlda
 
 OUT = "                out[c] = slope[c] + bend[c] * leaving[c]\n"
 MOVED = "                    slope[c] = out[c] - bend[c] * joining[c]\n"
@@ -30,7 +30,7 @@ LESS = (" -= 1\n", " -= 0\n")
 class Mutant(NamedTuple):
     composition: str
     changes: list[tuple[str, str]]
-    module: str = "medlda"
+    module: str = "medlda.proposals"
     case: str = "one task"
 
 
@@ -50,9 +50,9 @@ TOPICS = {
     "pull not divided by the length": Mutant("doc", [("* slope[c] * inverse) * inverse", "* slope[c] * inverse)")]),
     "table of the document's topics, divided out (eq. 21)": Mutant(
         "exp", [("normal(stream) / sqrt(more)", "0.0"), ("pull[d, c] += more * seen[d, c]", "pass"),
-                ("curve[d, c] += more", "pass")], "augment"),
+                ("curve[d, c] += more", "pass")], "medlda.augment"),
     "noise not in the target": Mutant(
-        "exp", [("pull[d, c] += more * seen[d, c]", "pass"), ("curve[d, c] += more", "pass")], "augment"),
+        "exp", [("pull[d, c] += more * seen[d, c]", "pass"), ("curve[d, c] += more", "pass")], "medlda.augment"),
     "document's topics with the token's own, divided out (eq. 19)": Mutant("doc", [
         ("of_doc = end - begin - 1", "of_doc = end - begin"), ("z[at + 1 if at >= i else at]", "z[at]"),
         (BY_DOC, "stay = (row[s] + b) * total[t] * share[s] * (share[t] + (t == old))\n"
@@ -65,24 +65,37 @@ TOPICS = {
     "ratio of the word proposal without totals": Mutant("word", [(BY_WORD, "stay, move = share[s], share[t]")],
                                                         case="two tasks"),
     "α never proposed": Mutant("doc", [("doc_mass = of_doc + alpha_sum", "doc_mass = max(of_doc, 1e-9)")]),
-    "dense: factors kept after a move": Mutant("dense", [("                lifted = -1\n", "")], "medlda_dense"),
-    "dense: token left in m_d": Mutant("dense", [("slope[c] + bend[c] * eta[old, c]", "slope[c]")], "medlda_dense"),
-    "dense: exponent dropped": Mutant("dense", [(" * coef[k] * lift[k]", " * coef[k]")], "medlda_dense"),
-    "dense: squares of weights left out": Mutant("dense", [("out[k] = -bends[k]", "out[k] = 0.0")], "medlda_dense"),
+    "dense: factors kept after a move": Mutant("dense", [("                lifted = -1\n", "")], "medlda.dense"),
+    "dense: token left in m_d": Mutant("dense", [("slope[c] + bend[c] * eta[old, c]", "slope[c]")], "medlda.dense"),
+    "dense: exponent dropped": Mutant("dense", [(" * coef[k] * lift[k]", " * coef[k]")], "medlda.dense"),
+    "dense: squares of weights left out": Mutant("dense", [("out[k] = -bends[k]", "out[k] = 0.0")], "medlda.dense"),
     "token left in the document's counts": Mutant("word", [("            doc[old] -= 1\n", "")]),
 }  # fmt: skip
 
 
+def put_in_place(monkeypatch: pytest.MonkeyPatch, module: str, mutant: types.SimpleNamespace) -> None:
+    """Make the sampler use a mutant of one of its modules."""
+    right = importlib.import_module(f"topicloom.{module}")
+    (name,) = [name for name, value in vars(medlda).items() if value is right]
+    monkeypatch.setattr(medlda, name, mutant)
+
+
 def mutant_of(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
     """Compiled where that is quicker than to draw by plain Python."""
-    return (compiled_mutant if module == "augment" else mutate)(f"kernels.{module}", *changes)
+    return (compiled_mutant if module == "medlda.augment" else mutate)(module, *changes)
 
 
 @pytest.mark.parametrize(
-    ("module", "composition"), [("medlda", "mixture"), ("medlda", "exp"), ("augment", "exp"), ("medlda_dense", "dense")]
+    ("module", "composition"),
+    [
+        ("medlda.proposals", "mixture"),
+        ("medlda.proposals", "exp"),
+        ("medlda.augment", "exp"),
+        ("medlda.dense", "dense"),
+    ],
 )
 def test_the_unchanged_source_passes(module: str, composition: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(medlda, module, mutant_of(module))
+    put_in_place(monkeypatch, module, mutant_of(module))
     assert topics_p_value(mo.cases()["one task"], composition, 800) > oracle.FALSE_ALARM
 
 
@@ -94,7 +107,7 @@ def topics_p_value(case: mo.Case, composition: str, n: int) -> float:
 @pytest.mark.parametrize("name", TOPICS)
 def test_wrong_topics_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = TOPICS[name]
-    monkeypatch.setattr(medlda, mutant.module, mutant_of(mutant.module, *mutant.changes))
+    put_in_place(monkeypatch, mutant.module, mutant_of(mutant.module, *mutant.changes))
     worst = 1.0
     for n in (500, 14_000):
         worst = min(worst, topics_p_value(mo.cases()[mutant.case], mutant.composition, n))
@@ -114,9 +127,9 @@ SOFT = {
 def test_wrong_soft_counts_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case, z, eta = test_medlda.random_case(5, "hinge")
     state = test_medlda.state_of(case, z, eta)
-    right = estimates.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
-    monkeypatch.setattr(estimates, "medlda_soft", mutate("kernels.medlda_soft", *SOFT[name]))
-    wrong = estimates.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
+    right = medlda.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
+    put_in_place(monkeypatch, "medlda.soft_counts", mutate("medlda.soft_counts", *SOFT[name]))
+    wrong = medlda.topic_counts(case.corpus, state, case.prior, "cgs_p").doc
     assert np.abs(wrong - right).max() > 1e-3
 
 
@@ -154,7 +167,7 @@ def loss_error(draw, loss: str) -> float:
 @pytest.mark.parametrize("name", LOSSES)
 def test_wrong_losses_are_rejected(name: str) -> None:
     loss, changes = LOSSES[name]
-    wrong = compiled_mutant("kernels.augment", *changes).augment
+    wrong = compiled_mutant("medlda.augment", *changes).augment
     assert loss_error(wrong, loss) > 8
 
 
@@ -175,7 +188,7 @@ WEIGHTS = {
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_wrong_weights_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     n_gibbs, changes = WEIGHTS[name]
-    monkeypatch.setattr(medlda, "medlda_weights", compiled_mutant("kernels.medlda_weights", *changes))
+    put_in_place(monkeypatch, "medlda.weights", compiled_mutant("medlda.weights", *changes))
     with np.errstate(all="ignore"):
         assert min(test_medlda.weights_p_value(n_gibbs, n) for n in (400, 2500)) < REJECT
 
@@ -192,5 +205,5 @@ SHORTCUTS = {
 
 @pytest.mark.parametrize("name", SHORTCUTS)
 def test_wrong_shortcuts_are_rejected(name: str) -> None:
-    wrong = mutate("kernels.medlda", *SHORTCUTS[name])
+    wrong = mutate("medlda.proposals", *SHORTCUTS[name])
     assert test_medlda.wrong_steps(wrong._accepts) > 0

@@ -14,9 +14,9 @@ import pytest
 
 import oracle
 from sweeping import undecorated
-from topicloom.inference import mh
-from topicloom.inference.kernel import Key, Schedule
-from topicloom.inference.state import rebuild_counts
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import rebuild_counts
+from topicloom.lda.gibbs import mh
 
 REPLICATES = 4000
 REJECT = 1e-9  # a right program gets this far once in a billion tries
@@ -25,7 +25,7 @@ BOTH, WORD, DOC = (True, True), (True, False), (False, True)  # which proposals 
 
 def mutate(*changes: tuple[str, str]) -> types.SimpleNamespace:
     """The kernel's source with each text replaced by another, run as plain Python."""
-    source = inspect.getsource(importlib.import_module("topicloom.kernels.gibbs_mh"))
+    source = inspect.getsource(importlib.import_module("topicloom.lda.gibbs.mh_kernels"))
     for old, new in changes:
         assert old in source, f"the mutant's text is gone: {old!r}"
         source = source.replace(old, new)

@@ -11,20 +11,21 @@ import pytest
 import oracle
 from sweeping import plain_steps, sweep_once, undecorated
 from topicloom.corpus import Corpus
-from topicloom.inference import partial
-from topicloom.inference.kernel import Key, Prior, Schedule
-from topicloom.inference.paths import repeated, repeated_prior
-from topicloom.inference.state import rebuild_counts, rebuild_lists
-from topicloom.kernels.rng import combine, stream
+from topicloom.engine.multipath import repeated, repeated_prior
+from topicloom.engine.prior import Prior
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import rebuild_counts, rebuild_lists
+from topicloom.lda.gibbs import partial
+from topicloom.numerics.rng import combine, stream
 
 REPLICATES = 2500
 REJECT = 1e-9  # a right program gets this far once in a billion tries
-REBUILD = {"gibbs_dense": rebuild_counts, "gibbs_sparse": rebuild_lists}
+REBUILD = {"dense": rebuild_counts, "sparse": rebuild_lists}
 
 
 def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
     """The kernel's source with each text replaced by another, run as plain Python."""
-    source = inspect.getsource(importlib.import_module(f"topicloom.kernels.{module}"))
+    source = inspect.getsource(importlib.import_module(f"topicloom.lda.gibbs.{module}"))
     for old, new in changes:
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
@@ -52,7 +53,7 @@ def collapsed(module: str, *changes: tuple[str, str]) -> Sweep:
 
 
 def partially_collapsed(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> Sweep:
-    monkeypatch.setattr(partial, "gibbs_partial", mutate("gibbs_partial", *changes))
+    monkeypatch.setattr(partial, "gibbs_partial", mutate("partial_kernels", *changes))
 
     def sweep(corpus: Corpus, prior: Prior, z: np.ndarray, replicate: int) -> np.ndarray:
         state = rebuild_counts(corpus, z, prior.n_topics)
@@ -85,12 +86,12 @@ def worst(
 
 WRONG = {
     "own path's counts not removed": {
-        "gibbs_dense": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
-        "gibbs_sparse": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
+        "dense": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
+        "sparse": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
     },
     "token not removed from the shared counts": {
-        "gibbs_dense": [("row[old] - 1 + b", "row[old] + b")],
-        "gibbs_sparse": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
+        "dense": [("row[old] - 1 + b", "row[old] + b")],
+        "sparse": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
     },
 }
 
@@ -108,7 +109,7 @@ def test_wrong_sweeps_are_rejected(module: str, name: str) -> None:
 
 def test_shared_counts_that_are_counted_once_are_rejected() -> None:
     """Each path with its own topic-word counts: two plain chains, and not two paths."""
-    right = collapsed("gibbs_dense")
+    right = collapsed("dense")
 
     def alone(corpus: Corpus, prior: Prior, z: np.ndarray, replicate: int) -> np.ndarray:
         half, n_docs = len(z) // 2, corpus.n_docs // 2
@@ -121,7 +122,7 @@ def test_shared_counts_that_are_counted_once_are_rejected() -> None:
 
 def test_topics_in_place_of_words_in_the_denominator_are_rejected() -> None:
     """As algorithm 4 is printed: T·η for W·η."""
-    right = collapsed("gibbs_dense")
+    right = collapsed("dense")
 
     def printed(corpus: Corpus, prior: Prior, z: np.ndarray, replicate: int) -> np.ndarray:
         wrong = prior._replace(beta_sum=np.full(prior.n_topics, prior.n_topics * prior.beta.mean()))
@@ -131,7 +132,7 @@ def test_topics_in_place_of_words_in_the_denominator_are_rejected() -> None:
 
 
 def test_paths_that_share_their_documents_counts_are_rejected() -> None:
-    right = collapsed("gibbs_dense")
+    right = collapsed("dense")
 
     def together(corpus: Corpus, prior: Prior, z: np.ndarray, replicate: int) -> np.ndarray:
         half = len(z) // 2

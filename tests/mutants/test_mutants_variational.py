@@ -11,14 +11,14 @@ import pytest
 
 import variational_oracle as slow
 from sweeping import undecorated
-from topicloom.inference import variational as v
+from topicloom.lda.variational import batch as v
 
 ACCEPT, REJECT = 3e-7, 1e-4
 
 
 def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
     """The module's source with every occurrence of each text replaced by another, run as plain Python."""
-    source = inspect.getsource(importlib.import_module(f"topicloom.kernels.{module}"))
+    source = inspect.getsource(importlib.import_module(f"topicloom.lda.variational.{module}"))
     for old, new in changes:
         assert old in source, f"the mutant's text is gone from {module}: {old!r}"
         source = source.replace(old, new)
@@ -32,7 +32,7 @@ def sweep_error(monkeypatch: pytest.MonkeyPatch, mode: v.Mode, module: str, chan
     """Largest difference of two iterations from the definitions, over a few small corpora."""
     cases = [slow.small_case(seed, 2) for seed in range(3)]
     starts = [v.start(v.pair_index(case.corpus), mode, case.prior, seed, 0) for seed, case in enumerate(cases)]
-    monkeypatch.setattr(v, "collapsed" if module == "variational_collapsed" else "exact", mutate(module, *changes))
+    monkeypatch.setattr(v, "collapsed" if module == "collapsed" else "exact", mutate(module, *changes))
     worst = 0.0
     for case, state in zip(cases, starts, strict=True):
         index = v.pair_index(case.corpus)
@@ -77,7 +77,7 @@ EXACT = {
 
 @pytest.mark.parametrize("mode", ["cvb0", "cvb", "cvb_exact"])
 def test_unchanged_sweeps_pass(mode: v.Mode, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "variational_exact" if mode == "cvb_exact" else "variational_collapsed"
+    module = "exact" if mode == "cvb_exact" else "collapsed"
     assert sweep_error(monkeypatch, mode, module, []) < ACCEPT
 
 
@@ -85,18 +85,18 @@ def test_unchanged_sweeps_pass(mode: v.Mode, monkeypatch: pytest.MonkeyPatch) ->
 def test_wrong_collapsed_updates_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mode, changes = COLLAPSED[name]
     with np.errstate(all="ignore"):
-        assert not sweep_error(monkeypatch, mode, "variational_collapsed", changes) < REJECT
+        assert not sweep_error(monkeypatch, mode, "collapsed", changes) < REJECT
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_wrong_exact_updates_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with np.errstate(all="ignore"):
-        assert not sweep_error(monkeypatch, "cvb_exact", "variational_exact", EXACT[name]) < REJECT
+        assert not sweep_error(monkeypatch, "cvb_exact", "exact", EXACT[name]) < REJECT
 
 
 def vb_errors(monkeypatch: pytest.MonkeyPatch, changes: list[tuple[str, str]]) -> tuple[float, float]:
     """How far the bound falls in a run, and the largest difference of one iteration from eqs. 4 to 6."""
-    monkeypatch.setattr(v, "vb", mutate("variational_bayes", *changes))
+    monkeypatch.setattr(v, "vb", mutate("bayes", *changes))
     fall = error = 0.0
     for seed in range(2):
         case = slow.small_case(seed, 2, seeded=False)
@@ -165,9 +165,9 @@ def fold_error(fold_in: Callable[..., None]) -> float:
 
 
 def test_unchanged_fold_in_passes() -> None:
-    assert fold_error(mutate("variational_collapsed").fold_in) < 1e-9
+    assert fold_error(mutate("collapsed").fold_in) < 1e-9
 
 
 @pytest.mark.parametrize("name", FOLD)
 def test_wrong_fold_in_is_rejected(name: str) -> None:
-    assert fold_error(mutate("variational_collapsed", *FOLD[name]).fold_in) > REJECT
+    assert fold_error(mutate("collapsed", *FOLD[name]).fold_in) > REJECT

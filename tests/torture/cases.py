@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from topicloom import HMM, LDA, CompoundLDA, DependencyLDA, LabeledLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
+from topicloom import (
+    HMM,
+    LDA,
+    CompoundLDA,
+    DependencyLDA,
+    LabeledLDA,
+    MedLDAClassifier,
+    MedLDARegressor,
+    PriorLDA,
+    VariationalLDA,
+)
 from topicloom.datasets import synthetic_lda
 
 SWEEPS, EARLIER = 10, 6  # of a whole run, and of one that is then resumed
@@ -62,12 +72,12 @@ _NO_STOP = {"tol": 0.0}
 CASES = {
     "LDA": Case(_with(LDA, n_components=3, n_chains=2, **_KEPT), lambda seed: (_corpus(seed),)),
     "LDA paths": Case(_with(LDA, n_components=3, n_paths=2), lambda seed: (_corpus(seed),)),
-    "LDA cvb0": Case(_with(LDA, n_components=3, inference="cvb0", **_NO_STOP), lambda seed: (_corpus(seed),)),
+    "LDA cvb0": Case(_with(VariationalLDA, n_components=3, method="cvb0", **_NO_STOP), lambda seed: (_corpus(seed),)),
     "LDA scvb0": Case(
-        _with(LDA, n_components=3, inference="scvb0", batch_size=8, **_NO_STOP), lambda seed: (_corpus(seed),)
+        _with(VariationalLDA, n_components=3, method="scvb0", batch_size=8, **_NO_STOP), lambda seed: (_corpus(seed),)
     ),
     "LabeledLDA": Case(_with(LabeledLDA, n_chains=2, **_KEPT), _labelled),
-    "PriorLDA": Case(_with(PriorLDA, inference="cvb0", **_KEPT), _labelled),
+    "PriorLDA": Case(_with(PriorLDA, method="cvb0", **_KEPT), _labelled),
     "DependencyLDA": Case(_with(DependencyLDA, **_KEPT), _labelled),
     "MedLDAClassifier": Case(
         _with(MedLDAClassifier, n_components=3, **_KEPT),
@@ -79,10 +89,14 @@ CASES = {
     "CompoundLDA": Case(
         _with(CompoundLDA, n_components=3, **_KEPT), lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),)
     ),
-    "CompoundLDA vem": Case(
-        _with(CompoundLDA, n_components=3, inference="vem", **_NO_STOP),
+    "CompoundLDA mgs": Case(
+        _with(CompoundLDA, n_components=3, method="mgs", **_KEPT),
         lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),),
     ),
-    "HMM": Case(_with(HMM, n_states=2, n_chains=2, **_KEPT), _sequences),
-    "HMM em": Case(_with(HMM, n_states=2, inference="em", **_NO_STOP), _sequences),
+    "CompoundLDA vem": Case(
+        _with(CompoundLDA, n_components=3, method="vem", **_NO_STOP),
+        lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),),
+    ),
+    "HMM": Case(_with(HMM, n_components=2, n_chains=2, **_KEPT), _sequences),
+    "HMM em": Case(_with(HMM, n_components=2, method="em", **_NO_STOP), _sequences),
 }

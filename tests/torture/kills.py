@@ -21,8 +21,8 @@ from tests.saved import files_in
 from tests.torture.cases import CASES, EARLIER, SWEEPS
 
 import topicloom
-from topicloom.directories import Stored, is_free
-from topicloom.manifests import MANIFEST
+from topicloom.files.directories import Stored, is_free
+from topicloom.files.manifests import MANIFEST
 
 SAME, OLD, NEW, EMPTY, OTHER = "same bits", "old model", "new model", "empty", "OTHER"
 OUTCOMES = (SAME, OLD, NEW, EMPTY, OTHER)

@@ -15,8 +15,9 @@ from topicloom import Corpus
 from topicloom.corpus.formats import write
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.datasets import synthetic_lda
+from topicloom.engine.sampler import Key
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Key, get_kernel, kernel_names
+from topicloom.lda.gibbs import get_sampler, sampler_names
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +45,8 @@ def test_the_time_to_a_goal_is_read_off_the_curve() -> None:
 
 
 def test_one_program_computes_every_likelihood(corpus: Corpus) -> None:
-    for sampler in kernel_names():
-        kernel, prior = get_kernel(sampler), _tools.fixed_prior(corpus, 4)
+    for sampler in sampler_names():
+        kernel, prior = get_sampler(sampler), _tools.fixed_prior(corpus, 4)
         state = kernel.init(corpus, prior, Key(_tools.SEED, 0, 0))
         expected = kernel.log_joint(corpus, state, prior) / corpus.n_tokens
         found = _tools.likelihood(corpus, _tools.Ours(sampler, corpus, 4).topics(), 4)

@@ -15,12 +15,16 @@ import oracle
 import topicloom
 from topicloom import LDA, datasets
 from topicloom.corpus import Corpus
-from topicloom.inference import blocks, kept, samplers
-from topicloom.inference.chain import Plan, advance, run_chains, start_chain
-from topicloom.inference.kernel import Course, Key, Prior, Schedule, get_kernel, make_prior
-from topicloom.inference.parallel import cut
-from topicloom.inference.state import State, as_dense, rebuild_counts
-from topicloom.storage import load_chain, save_chain, start_run
+from topicloom.engine import shards as blocks
+from topicloom.engine.checkpoint import load_chain, save_chain, start_run
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.run import Plan, advance, run_chains, start_chain
+from topicloom.engine.sampler import Course, Key, Schedule
+from topicloom.engine.state import State, as_dense, rebuild_counts
+from topicloom.engine.threads import cut
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs import scratch as kept
 
 
 def test_runs_of_one_word_count_once_and_long_ones_not_in_full() -> None:
@@ -226,7 +230,7 @@ def prior_of(corpus: Corpus) -> Prior:
 @pytest.mark.parametrize("sampler", ["dense", "sparse", "words", "mh", "auto"])
 @pytest.mark.parametrize("n_shards", [2, 3])
 def test_neither_threads_nor_calls_change_a_draw(sampler: str, n_shards: int, corpus: Corpus) -> None:
-    kernel, prior = get_kernel(sampler), prior_of(corpus)
+    kernel, prior = get_sampler(sampler), prior_of(corpus)
     found = []
     for n_jobs, calls in [(1, [23]), (2, [23]), (3, [5, 8, 10]), (1, [1] * 23), (2, [12, 1, 10])]:
         state, course, sweep = kernel.init(corpus, prior, Key(1, 0, 0)), None, 1
@@ -249,7 +253,7 @@ def test_tokens_that_lie_side_by_side_are_drawn_as_if_they_were_listed(
     sampler: str, n_shards: int, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_order = replace(corpus, words=corpus.words[np.lexsort((corpus.words, corpus.token_docs))])
-    kernel, prior = get_kernel(sampler), prior_of(in_order)
+    kernel, prior = get_sampler(sampler), prior_of(in_order)
     found = []
     for listed in (False, True):
         if listed:
@@ -264,7 +268,7 @@ def test_tokens_that_lie_side_by_side_are_drawn_as_if_they_were_listed(
 @pytest.mark.usefixtures("in_pieces")
 def test_one_sweep_by_itself_is_a_course_of_its_own(corpus: Corpus) -> None:
     """And later sweeps of a chain are not the same, as parts then lag behind each other from one to the next."""
-    kernel, prior, schedule = get_kernel("dense"), prior_of(corpus), Schedule(2)
+    kernel, prior, schedule = get_sampler("dense"), prior_of(corpus), Schedule(2)
     z: dict[bool, np.ndarray] = {}
     for at_once in (False, True):
         state = kernel.init(corpus, prior, Key(1, 0, 0))
@@ -282,7 +286,7 @@ def test_one_sweep_by_itself_is_a_course_of_its_own(corpus: Corpus) -> None:
 @pytest.mark.usefixtures("in_pieces")
 @pytest.mark.parametrize("sampler", ["dense", "sparse", "auto"])
 def test_a_chain_goes_on_from_a_checkpoint_within_a_course(sampler: str, corpus: Corpus, tmp_path: Path) -> None:
-    kernel, prior = get_kernel(sampler), prior_of(corpus)
+    kernel, prior = get_sampler(sampler), prior_of(corpus)
     plan = Plan(3, 34, 25, 4, "standard", learn_alpha=True, schedule=Schedule(2, 2))
     straight, broken = (start_chain(kernel, corpus, prior, plan.seed, 0) for _ in range(2))
     run_chains(kernel, corpus, [straight], plan)
@@ -291,8 +295,8 @@ def test_a_chain_goes_on_from_a_checkpoint_within_a_course(sampler: str, corpus:
         while broken.sweep < stop:
             advance(kernel, corpus, broken, plan)
         assert broken.course is not None
-        save_chain(run, broken)
-        broken = load_chain(run, 0, corpus, kernel)
+        save_chain(run, kernel, broken)
+        broken = load_chain(run, 0, corpus, kernel, K=prior.n_topics)
     run_chains(kernel, corpus, [broken], plan, callbacks=[lambda _: False])
     np.testing.assert_array_equal(straight.state.z, broken.state.z)
     np.testing.assert_array_equal(straight.prior.alpha, broken.prior.alpha)
@@ -316,7 +320,7 @@ def test_a_fit_is_resumed_within_a_course(corpus: Corpus, tmp_path: Path) -> Non
 def test_courses_end_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpus, monkeypatch) -> None:
     begun: list[int] = []
     original = samplers.set_out
-    kernel, prior = get_kernel("sparse"), prior_of(corpus)
+    kernel, prior = get_sampler("sparse"), prior_of(corpus)
     chain, plan = start_chain(kernel, corpus, prior, 0, 0), Plan(0, 35, None, 1, "standard", schedule=Schedule(2))
 
     def set_out(*given):
@@ -335,8 +339,8 @@ def test_a_chain_goes_to_the_next_sweep_that_asks_for_something(corpus: Corpus, 
     while stops[-1] < 38:
         stops.append(plan.next_stop(stops[-1]))
     assert stops == [0, 10, 12, 17, 20, 22, 25, 29, 30, 32, 33, 34, 37, 38]
-    monkeypatch.setattr("topicloom.inference.chain._SECONDS", 1e6)  # the clock has no say
-    kernel, prior, seen = get_kernel("dense"), prior_of(corpus), []
+    monkeypatch.setattr("topicloom.engine.run._SECONDS", 1e6)  # the clock has no say
+    kernel, prior, seen = get_sampler("dense"), prior_of(corpus), []
     chain = start_chain(kernel, corpus, prior, 0, 0)
     run_chains(kernel, corpus, [chain], plan, watch=[lambda chain: seen.append(chain.sweep)])
     assert seen == [1, *stops[1:]]  # the first sweep says how long they take

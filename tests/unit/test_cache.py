@@ -17,7 +17,8 @@ from numba.core import caching
 from tests.unit.test_jit import compiled, from_disk
 
 import topicloom
-from topicloom.kernels import _cache, gibbs_dense
+from topicloom.lda.gibbs import dense as gibbs_dense
+from topicloom.numerics import cache as _cache
 
 Lines = Callable[[], list[str]]
 
@@ -231,17 +232,22 @@ def fit_elsewhere(cache: Path) -> tuple[str, list[str]]:
 
 def test_a_fit_with_every_file_damaged(tmp_path: Path) -> None:
     model = topicloom.LDA(2, max_iter=3, random_state=0).fit(np.array(X))
-    subfolder = caching.UserProvidedCacheLocator.get_suitable_cache_subpath(gibbs_dense.__file__)
-    copies = tmp_path / subfolder
-    copies.mkdir()
     damages = [flip(0.5), truncate, flip(0.9), lambda file: file.write_bytes(b"")]
-    files = sorted(Path(gibbs_dense.sweep_block.stats.cache_path).glob("*.nbc"))  # type: ignore[attr-defined]
-    for i, file in enumerate(files):
-        copy = copies / file.name
-        copy.write_bytes(file.read_bytes())
-        damages[i % len(damages)](copy)
+    own = Path(gibbs_dense.sweep_block.stats.cache_path)  # type: ignore[attr-defined]
+    package = Path(topicloom.__path__[0])
+    for folder in sorted({path.parent for path in package.rglob("*.py")}):
+        compiled = own.parents[len(Path(gibbs_dense.__file__).relative_to(package).parts) - 1] / folder.relative_to(
+            package
+        )
+        subfolder = caching.UserProvidedCacheLocator.get_suitable_cache_subpath(str(folder / "any.py"))
+        copies = tmp_path / subfolder
+        copies.mkdir()
+        for i, file in enumerate(sorted((compiled / own.name).glob("*.nbc"))):
+            copy = copies / file.name
+            copy.write_bytes(file.read_bytes())
+            damages[i % len(damages)](copy)
     fingerprint, said = fit_elsewhere(tmp_path)
     assert fingerprint == model.fingerprint_
     assert len(said) == 1
-    assert said[0].startswith(f"topicloom: compiled code in {copies} cannot be used")
+    assert said[0].startswith(f"topicloom: compiled code in {tmp_path}")
     assert fit_elsewhere(tmp_path) == (fingerprint, [])

@@ -142,7 +142,7 @@ def test_new_documents_and_scores_know_their_collection(files: Path) -> None:
 
 def test_more_sweeps_and_other_inference(files: Path, tmp_path: Path) -> None:
     done = run("fit-collections", files / "train.csv", "--out", tmp_path / "vem", "--group-column", "year",
-               "--topics", 2, "--inference", "vem", "--collection-prior", "learn", "--json")  # fmt: skip
+               "--topics", 2, "--method", "vem", "--collection-prior", "learn", "--json")  # fmt: skip
     summary = json.loads(done.stdout)
     assert summary["collections"] == [1991, 1992]
     assert summary["gamma"] > 0
@@ -154,7 +154,7 @@ def test_more_sweeps_and_other_inference(files: Path, tmp_path: Path) -> None:
 def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     fit = ["fit-collections", files / "train.csv", "--out", tmp_path / "x"]
     assert "--collection-prior many: expected a number" in refused(*fit, "--collection-prior", "many")
-    assert "--inference 'gibbs' is not known" in refused(*fit, "--inference", "gibbs")
+    assert "--method 'gibbs' is not known" in refused(*fit, "--method", "gibbs")
     assert "--concentration -1.0 must be" in refused(*fit, "--concentration", -1)
     assert not (tmp_path / "x").exists()
     assert "expected two of 1991,1992" in refused("prevalence", files / "model", "--difference", "1991,2001")

@@ -115,7 +115,7 @@ def test_the_other_models(files: Path, kind: str) -> None:
     out = files / kind
     more = ["--label-topics", "2"] if kind == "dependency" else []
     done = run("fit-labels", files / "train.csv", "--out", out, "--label-column", "tags", "--model", kind, "--sweeps",
-               "60", "--quiet", "--json", "--inference", "cvb0", *more)  # fmt: skip
+               "60", "--quiet", "--json", "--method", "cvb0", *more)  # fmt: skip
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["labels"] == 3
     assert type(topicloom.load(out)).__name__ == {"labeled": "LabeledLDA", "dependency": "DependencyLDA"}[kind]

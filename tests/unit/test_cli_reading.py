@@ -57,7 +57,7 @@ def write_table(path: Path, rows: list[list[Any]], columns: list[str], delimiter
 
 FITS: dict[str, list[object]] = {
     "fit": ["--topics", 2, "--sweeps", 20],
-    "fit-labels": ["--label-column", "tags", "--sweeps", 20, "--burn-in", 10, "--inference", "cvb0"],
+    "fit-labels": ["--label-column", "tags", "--sweeps", 20, "--burn-in", 10, "--method", "cvb0"],
     "fit-supervised": ["--task", "numbers", "--response-column", "price", "--topics", 2, "--sweeps", 10,
                        "--burn-in", 5],
     "fit-collections": ["--group-column", "stars", "--topics", 2, "--sweeps", 20],
@@ -191,7 +191,7 @@ def test_formats_encodings_and_matrices_are_remembered(tmp_path: Path) -> None:
 def test_documents_without_labels_are_told_with_the_columns(files: Path, tmp_path: Path) -> None:
     """Of a model that was fitted in Python, which remembers no column."""
     corpus = topicloom.read(files / "train.csv", delimiter=";", text_column="review", label_column="tags")
-    topicloom.LabeledLDA(max_iter=10, burn_in=5, inference="cvb0", random_state=0).fit(corpus).save(tmp_path / "m")
+    topicloom.LabeledLDA(max_iter=10, burn_in=5, method="cvb0", random_state=0).fit(corpus).save(tmp_path / "m")
     message = refused("evaluate", tmp_path / "m", files / "comma.csv", "--text-column", "review")
     assert "have no labels to compare with; name their column with --label-column." in message
     assert message.endswith("are 'name', 'text', 'review', 'tags', 'stars', 'price'.")

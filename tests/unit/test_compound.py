@@ -11,7 +11,7 @@ import topicloom
 from topicloom import LDA, CompoundLDA
 from topicloom.datasets import synthetic_compound
 from topicloom.errors import InputError, UnknownGroupsWarning
-from topicloom.inference.kernel import kernel_names
+from topicloom.lda.gibbs import sampler_names
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def matched(model: CompoundLDA, data) -> np.ndarray:
     return np.array([np.abs(model.topic_word_ - topic).sum(axis=1).argmin() for topic in data.phi])
 
 
-@pytest.mark.parametrize("sampler", kernel_names())
+@pytest.mark.parametrize("sampler", sampler_names())
 def test_one_collection_with_a_flat_mixture_is_lda(data, sampler: str) -> None:
     options = {
         "topic_word_prior": 0.2, "max_iter": 12, "burn_in": 6, "lag": 2, "sampler": sampler, "random_state": 3,
@@ -57,11 +57,11 @@ def test_one_collection_with_a_flat_mixture_learns_eta_as_lda_does(data) -> None
         np.testing.assert_array_equal(getattr(flat, name), getattr(plain, name))
 
 
-@pytest.mark.parametrize("inference", ["ags", "mgs"])
+@pytest.mark.parametrize("method", ["ags", "mgs"])
 @pytest.mark.parametrize("sampler", ["auto", "dense", "sparse", "mh", "warp", "partial"])
-def test_every_sampler_finds_topics_and_mixtures(data, inference: str, sampler: str) -> None:
+def test_every_sampler_finds_topics_and_mixtures(data, method: str, sampler: str) -> None:
     found = CompoundLDA(
-        4, inference=inference, topic_word_prior=0.1, max_iter=150, sampler=sampler, random_state=0, n_langevin=3
+        4, method=method, topic_word_prior=0.1, max_iter=150, sampler=sampler, random_state=0, n_langevin=3
     ).fit(data.corpus)
     order = matched(found, data)
     assert sorted(order) == [0, 1, 2, 3]
@@ -172,11 +172,11 @@ def test_grid_search_takes_collections_as_y_and_never_loses_them(data) -> None:
         alone.fit(matrix, groups=groups)
 
 
-@pytest.mark.parametrize("inference", ["ags", "mgs", "vem"])
-def test_collections_that_are_missing_or_contradict_each_other_are_refused(data, inference: str) -> None:
+@pytest.mark.parametrize("method", ["ags", "mgs", "vem"])
+def test_collections_that_are_missing_or_contradict_each_other_are_refused(data, method: str) -> None:
     corpus, matrix = data.corpus, data.corpus.to_matrix()
     other = ["x", "y"] * 50
-    model = CompoundLDA(3, inference=inference, max_iter=3, random_state=0)
+    model = CompoundLDA(3, method=method, max_iter=3, random_state=0)
     for arguments, options, message in [
         ((matrix,), {}, "use LDA"),
         ((corpus, other), {}, "the corpus has groups that differ"),
@@ -188,7 +188,7 @@ def test_collections_that_are_missing_or_contradict_each_other_are_refused(data,
         with pytest.raises(InputError, match=message):
             model.fit(*arguments, **options)
         assert not hasattr(model, "seed_")
-    fitted = model.set_params(inference="ags").fit(corpus)
+    fitted = model.set_params(method="ags").fit(corpus)
     with pytest.raises(InputError, match="give one of them alone"):
         fitted.score(matrix, other, groups=other)
 
@@ -236,13 +236,13 @@ def test_knowing_the_collection_predicts_better(data, model: CompoundLDA) -> Non
 @pytest.mark.parametrize("inference", ["ags", "mgs"])
 def test_the_burn_in_changes_no_chain(data, inference: str) -> None:
     """It says what is kept, and nothing else: the sweeps, and the steps of Langevin dynamics, stay the same."""
-    quick = {"inference": inference, "max_iter": 30, "lag": 5, "random_state": 0}
+    quick = {"method": inference, "max_iter": 30, "lag": 5, "random_state": 0}
     plain = CompoundLDA(4, **quick).fit(data.corpus)
     for burn_in in (1, 10, 25):
         kept = CompoundLDA(4, **quick, burn_in=burn_in).fit(data.corpus)
         np.testing.assert_array_equal(kept.chains_[0].state.z, plain.chains_[0].state.z)
         np.testing.assert_array_equal(kept.pi_trace_[1], plain.pi_trace_[1])
-        np.testing.assert_array_equal(kept.chains_[0].mixtures.log_step, plain.chains_[0].mixtures.log_step)
+        np.testing.assert_array_equal(kept.chains_[0].extra.log_step, plain.chains_[0].extra.log_step)
 
 
 def test_averages_take_the_mean_of_the_priors(data) -> None:
@@ -250,18 +250,18 @@ def test_averages_take_the_mean_of_the_priors(data) -> None:
     found.fit(data.corpus)
     chain = found.chains_[0]
     assert chain.kept.n_samples == 3
-    counts = chain.kept.doc / 3 + chain.mixtures.kept[chain.prior.alpha_row] / 3
+    counts = chain.kept.doc / 3 + chain.extra.kept[chain.prior.alpha_row] / 3
     np.testing.assert_allclose(found.doc_topic_, counts / counts.sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(chain.mixtures.kept.sum(axis=1), 6.0)
+    np.testing.assert_allclose(chain.extra.kept.sum(axis=1), 6.0)
     assert found.pi_trace_[0].tolist() == [5, 10, 15, 20]
     assert len(found.pi_draws_) == 3
 
 
-@pytest.mark.parametrize("inference", ["ags", "mgs"])
+@pytest.mark.parametrize("method", ["ags", "mgs"])
 @pytest.mark.parametrize("n_paths", [1, 2])
-def test_a_stopped_run_goes_on_as_if_it_never_stopped(data, tmp_path: Path, inference: str, n_paths: int) -> None:
+def test_a_stopped_run_goes_on_as_if_it_never_stopped(data, tmp_path: Path, method: str, n_paths: int) -> None:
     options = {
-        "inference": inference, "collection_prior": None, "n_chains": 2, "n_paths": n_paths, "checkpoint_every": 7,
+        "method": method, "collection_prior": None, "n_chains": 2, "n_paths": n_paths, "checkpoint_every": 7,
         "random_state": 5,
     }  # fmt: skip
     straight = CompoundLDA(4, max_iter=40, **options).fit(data.corpus)
@@ -327,7 +327,7 @@ def test_what_is_learned(data) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"inference": "gibbs"}, "inference='gibbs' is not known; choose one of 'ags', 'mgs', 'vem'"),
+        ({"method": "gibbs"}, "method='gibbs' is not known; choose one of 'ags', 'mgs', 'vem'"),
         ({"concentration": 0}, r"concentration=0 must be a number from 1e-12 to 1e\+12"),
         ({"concentration": -1.0}, "concentration=-1.0 must be a number from 1e-12"),
         ({"collection_prior": [1.0, 2.0]}, "collection_prior has shape"),
@@ -379,7 +379,7 @@ def test_labels_that_a_file_cannot_hold(data, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def variational(data) -> CompoundLDA:
-    return CompoundLDA(4, inference="vem", max_iter=200, tol=1e-3, random_state=2).fit(data.corpus)
+    return CompoundLDA(4, method="vem", max_iter=200, tol=1e-3, random_state=2).fit(data.corpus)
 
 
 def test_variational_em_finds_topics_and_mixtures(data, variational: CompoundLDA) -> None:
@@ -401,7 +401,7 @@ def test_variational_em_finds_topics_and_mixtures(data, variational: CompoundLDA
 
 def test_variational_em_takes_fractions_and_goes_on_where_it_stopped(data, tmp_path: Path) -> None:
     matrix, groups = data.corpus.to_matrix() * 0.5, data.corpus.groups
-    options = {"inference": "vem", "collection_prior": None, "tol": 0.0, "random_state": 1}
+    options = {"method": "vem", "collection_prior": None, "tol": 0.0, "random_state": 1}
     straight = CompoundLDA(4, max_iter=12, **options).fit(matrix, groups=groups)
     CompoundLDA(4, max_iter=7, checkpoint_dir=tmp_path / "run", **options).fit(matrix, groups=groups)
     whole = topicloom.resume(tmp_path / "run", max_iter=12)
@@ -416,9 +416,9 @@ def test_variational_em_takes_fractions_and_goes_on_where_it_stopped(data, tmp_p
 @pytest.mark.parametrize("options", [{"n_paths": 2}, {"mixtures": np.full(4, 0.25)}, {"tol": -1.0}])
 def test_options_that_variational_em_does_not_take(data, options: dict) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
-        CompoundLDA(4, inference="vem", **options).fit(data.corpus)
+        CompoundLDA(4, method="vem", **options).fit(data.corpus)
 
 
 def test_threads_do_not_change_variational_em(data, variational: CompoundLDA) -> None:
-    two = CompoundLDA(4, inference="vem", max_iter=200, tol=1e-3, random_state=2, n_jobs=2).fit(data.corpus)
+    two = CompoundLDA(4, method="vem", max_iter=200, tol=1e-3, random_state=2, n_jobs=2).fit(data.corpus)
     assert two.fingerprint_ == variational.fingerprint_

@@ -12,9 +12,10 @@ import pytest
 
 import topicloom
 from topicloom import datasets
-from topicloom.corpus import Corpus, examples
-from topicloom.corpus.docstrings import Root, clean, read_docstrings
-from topicloom.corpus.examples import cache_folder, cached_corpus, docstring_corpus, installed_roots
+from topicloom.corpus import Corpus
+from topicloom.datasets import examples
+from topicloom.datasets.docstrings import Root, clean, read_docstrings
+from topicloom.datasets.examples import cache_folder, cached_corpus, docstring_corpus, installed_roots
 from topicloom.errors import InputError
 
 RIVERS = "Rivers carry water from the mountains through valleys and plains down to the distant sea"

@@ -15,11 +15,13 @@ from tests.torture.cases import CASES
 
 import topicloom
 from saved import file_of, files_in, sign
-from topicloom import LDA, arrays, directories
+from topicloom import LDA
 from topicloom.corpus.stored import convert_corpus
-from topicloom.directories import Stored, is_free, start_run
+from topicloom.engine import checkpoint
 from topicloom.errors import InputError, StorageError
-from topicloom.manifests import MANIFEST
+from topicloom.files import arrays, directories
+from topicloom.files.directories import Stored, is_free, start_run
+from topicloom.files.manifests import MANIFEST
 
 KINDS = {
     "LDA": ("chain-0", "chain-1"),
@@ -318,7 +320,7 @@ def test_a_run_is_a_run_once_its_manifest_is_there(tmp_path: Path) -> None:
     """Killed before the first checkpoint: fit and resume agree on what is there."""
     case = CASES["LDA"]
     model, corpus = case.model(0), case.data(0)[0]
-    topicloom.storage.start_run(tmp_path, corpus, "LDA", model._plain_params(), 0)
+    checkpoint.start_run(tmp_path, corpus, "LDA", model._params_to_save(None), 0)
     with pytest.raises(InputError, match=r"Continue the run in it with topicloom.resume"):
         case.fit(checkpoint_dir=tmp_path)
     assert topicloom.resume(tmp_path).fingerprint_ == case.fit(0).fingerprint_

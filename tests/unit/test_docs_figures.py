@@ -11,11 +11,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # reproduce/ is not part of 
 
 from reproduce import _multipath_sotu
 
-from topicloom import LDA, CompoundLDA, MedLDAClassifier
+from topicloom import CompoundLDA, MedLDAClassifier, VariationalLDA
 from topicloom.errors import InputError
-from topicloom.inference import samplers
-from topicloom.inference.stochastic import STREAM_MODES
-from topicloom.inference.variational_run import ALL_MODES
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.variational.sampler import ALL_MODES
+from topicloom.lda.variational.stochastic import STREAM_MODES
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,15 +50,17 @@ def test_fractional_counts_and_streams_are_where_the_pages_say() -> None:
     refused = {"gibbs"}
     for mode in ALL_MODES:
         try:
-            LDA(2, inference=mode, max_iter=2, random_state=0).fit(fractions)
+            VariationalLDA(2, method=mode, max_iter=2, random_state=0).fit(fractions)
         except InputError:
             refused.add(mode)
     assert refused == {"gibbs", "cvb_exact"}
-    assert 'with every `inference` but `"gibbs"` and `"cvb_exact"`' in page("migrating.md")
+    assert '`VariationalLDA` with any `method` but `"cvb_exact"`; that and `LDA` need whole counts' in page(
+        "migrating.md"
+    )
     assert STREAM_MODES == ("scvb0", "svb")
-    streams = '`inference="svb"` or `"scvb0"`'
-    assert f"| `partial_fit(X)` | the same, with {streams} |" in page("migrating.md")
-    assert f"| `update(new)` | `partial_fit(new)`, with {streams} |" in page("migrating.md")
+    streams = '`method="svb"` or `"scvb0"`'
+    assert f"| `partial_fit(X)` | the same, of `VariationalLDA` with {streams} |" in page("migrating.md")
+    assert f"| `update(new)` | `partial_fit(new)`, of `VariationalLDA` with {streams} |" in page("migrating.md")
     assert "which have `batch_size`, `learning_decay` and `partial_fit`" in page("lda.md")
     for name in ("migrating.md", "lda.md"):
         assert not re.search(r"no `?partial_fit|there is no .*update", page(name))
@@ -72,7 +74,7 @@ def test_bounds_of_cvb_may_fall_and_the_pages_say_so() -> None:
         for seed in range(3):
             priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
             steps = {"max_iter": 150, "tol": 0, "trace_every": 1, "random_state": seed}
-            model = LDA(8, inference=mode, **priors, **steps).fit(counts)
+            model = VariationalLDA(8, method=mode, **priors, **steps).fit(counts)
             if np.any(np.diff(model.trace_.log_joint) < -1e-6):
                 falls.add(mode)
     assert falls == {"cvb", "cvb0"}

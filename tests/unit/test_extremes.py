@@ -13,13 +13,17 @@ import pytest
 
 import extremes
 import topicloom as tl
+from topicloom.compound import mixture_kernels as mixtures
+from topicloom.compound.mixtures import draw_alpha
+from topicloom.engine.estimator.inputs import LEAST, MOST
 from topicloom.errors import InputError
-from topicloom.inference import stochastic
-from topicloom.inference.hmm import Parameters
-from topicloom.inference.mixtures import draw_alpha
-from topicloom.kernels import augment, gamma, mixtures, variational_collapsed
-from topicloom.kernels.rng import stream
-from topicloom.models._inputs import LEAST, MOST
+from topicloom.hmm.paths import Parameters
+from topicloom.hmm.sampler import HMMCounts
+from topicloom.lda.variational import collapsed as variational_collapsed
+from topicloom.lda.variational import stochastic
+from topicloom.medlda import augment
+from topicloom.numerics import variates as gamma
+from topicloom.numerics.rng import stream
 
 X, GROUPS, LABELS, CLASSES, NUMBERS = (
     extremes.COUNTS, extremes.GROUPS, extremes.LABELS, extremes.CLASSES, extremes.NUMBERS,
@@ -27,6 +31,7 @@ X, GROUPS, LABELS, CLASSES, NUMBERS = (
 QUICK = {"max_iter": 3, "random_state": 0}
 MODELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
     "LDA": (lambda **more: tl.LDA(3, **QUICK, **more), (X,), {}),
+    "VariationalLDA": (lambda **more: tl.VariationalLDA(3, **QUICK, **{"tol": 0.0, **more}), (X,), {}),
     "CompoundLDA": (lambda **more: tl.CompoundLDA(3, **QUICK, **more), (X,), {"groups": GROUPS}),
     "LabeledLDA": (lambda **more: tl.LabeledLDA(burn_in=None, **QUICK, **more), (X, LABELS), {}),
     "PriorLDA": (lambda **more: tl.PriorLDA(burn_in=None, **QUICK, **more), (X, LABELS), {}),
@@ -66,7 +71,7 @@ def _given(name: str, value: float) -> dict[str, Any]:
     if name == "collection_prior_gamma":
         return {"collection_prior": None, name: (1.0, value)}
     return {name: {0: value} if name == "class_weight" else value} | (
-        {"inference": "scvb0"} if name in ("learning_offset", "total_samples") else
+        {"method": "scvb0"} if name in ("learning_offset", "total_samples") else
         {"seed_words": {0: ["word1"]}} if name == "seed_weight" else {}
     )  # fmt: skip
 
@@ -98,20 +103,20 @@ def test_weights_of_words_are_bounded() -> None:
     words, ptr, names = np.array([0, 1, 2]), np.array([0, 2, 3]), ("a", "b", "c")
     huge = tl.Corpus(words, ptr, names, weights=np.array([0.5, 1e300, 1.0]))
     tiny = tl.Corpus(words, ptr, names, weights=np.full(3, 1e-100))
-    fitted = tl.LDA(2, inference="cvb0", learn_priors=False, max_iter=50, random_state=0).fit(
+    fitted = tl.VariationalLDA(2, method="cvb0", learn_priors=False, max_iter=50, random_state=0).fit(
         np.array([[9.5, 0], [0, 9]])
     )
     for mode in ("cvb0", "vb", "svb"):
         with pytest.raises(
             InputError, match=r"document 0: the weight 1e\+300 for 'b' is not usable; weights must be at"
         ):
-            tl.LDA(2, inference=mode).fit(huge)
+            tl.VariationalLDA(2, method=mode).fit(huge)
         with pytest.raises(
             InputError, match=r"all weights together are 3e-100; they must be at least 1e-12\. Multiply"
         ):
-            tl.LDA(2, inference=mode).fit(tiny)
+            tl.VariationalLDA(2, method=mode).fit(tiny)
     with pytest.raises(InputError, match=r"document 0: the weight 1e\+300 for 'b'"):
-        tl.LabeledLDA(inference="cvb0").fit(huge, [["x"], ["y"]])
+        tl.LabeledLDA(method="cvb0").fit(huge, [["x"], ["y"]])
     new = tl.Corpus(np.array([0]), np.array([0, 1]), fitted.vocabulary_, weights=np.array([1e300]))
     with pytest.raises(InputError, match="is not usable"):
         fitted.transform(new)
@@ -137,24 +142,24 @@ def _spoil(chain: Any) -> None:
     """What a number that overflowed would leave in the last state."""
     if chain.sweep < QUICK["max_iter"]:
         return
-    if hasattr(chain, "prior"):
+    if hasattr(chain.prior, "beta"):
         chain.prior = chain.prior._replace(beta=chain.prior.beta * np.nan)
     for name in ("eta", "word", "counts"):
         if hasattr(chain.state, name):
             getattr(chain.state, name)[:] = np.nan
     if isinstance(chain.state, Parameters):
         chain.state = Parameters(chain.state.moves * np.nan, chain.state.emission)
-    elif isinstance(getattr(chain, "kept", None), Parameters):
-        chain.kept = Parameters(chain.kept.moves, chain.kept.emission * np.nan)
+    elif isinstance(chain.kept, HMMCounts):
+        chain.kept = HMMCounts(chain.kept.moves, chain.kept.emission * np.nan, chain.kept.n_samples)
 
 
 SPOILT = [
-    *((model, {}) for model in MODELS if model != "HMM"),
-    *(("LDA", {"inference": mode}) for mode in extremes.MODES),
-    *(("CompoundLDA", {"inference": mode}) for mode in ("mgs", "vem")),
-    ("LabeledLDA", {"inference": "cvb0"}),
+    *((model, {}) for model in MODELS if model not in ("HMM", "VariationalLDA")),
+    *(("VariationalLDA", {"method": mode}) for mode in extremes.MODES),
+    *(("CompoundLDA", {"method": mode}) for mode in ("mgs", "vem")),
+    ("LabeledLDA", {"method": "cvb0"}),
     ("HMM", {"burn_in": 1, "lag": 1}),
-    ("HMM", {"inference": "em", "tol": 0.0}),
+    ("HMM", {"method": "em", "tol": 0.0}),
 ]
 
 
@@ -182,7 +187,7 @@ def test_a_model_with_a_number_that_is_not_finite_is_not_published(
 
 @pytest.mark.parametrize("mode", ["scvb0", "svb"])
 def test_a_stream_stays_as_it_was_where_a_batch_ends_in_no_number(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tl.LDA(3, inference=mode, random_state=0, total_samples=len(X)).partial_fit(X)
+    model = tl.VariationalLDA(3, method=mode, random_state=0, total_samples=len(X)).partial_fit(X)
     before, right = model.fingerprint_, stochastic.learn_batch
 
     def wrong(batch: Any, state: Any, *args: Any) -> Any:
@@ -199,10 +204,8 @@ def test_a_stream_stays_as_it_was_where_a_batch_ends_in_no_number(mode: str, mon
 
 def test_an_iteration_that_ends_in_no_number_stops_the_run() -> None:
     """Within all bounds, and still too small for each other: exp Ψ of every parameter is 0."""
-    with pytest.raises(
-        InputError, match=r'inference="vb" came to numbers that are not finite in iteration \d+: priors'
-    ):
-        tl.LDA(3, inference="vb", doc_topic_prior=LEAST, topic_word_prior=LEAST, random_state=0).fit(
+    with pytest.raises(InputError, match=r'method="vb" came to numbers that are not finite in iteration \d+: priors'):
+        tl.VariationalLDA(3, method="vb", doc_topic_prior=LEAST, topic_word_prior=LEAST, random_state=0).fit(
             extremes.WEIGHTS["small"]
         )
 
@@ -229,7 +232,9 @@ def test_rounding_takes_no_more_than_there_is(mode: str) -> None:
     """Weights of 21 orders of magnitude: what is taken out of a sum is more than what is left of a tiny prior."""
     weights = np.random.default_rng(1).random((12, 8)) * 10.0 ** np.random.default_rng(2).integers(-12, 9, (12, 8))
     for seed in range(4):
-        model = tl.LDA(3, inference=mode, topic_word_prior=LEAST, max_iter=30, tol=0.0, random_state=seed).fit(weights)
+        model = tl.VariationalLDA(3, method=mode, topic_word_prior=LEAST, max_iter=30, tol=0.0, random_state=seed).fit(
+            weights
+        )
         assert model.components_.min() > 0
         assert model.doc_topic_.min() >= 0
         assert model.chains_[0].state.gamma.min() >= 0

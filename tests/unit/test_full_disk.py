@@ -17,10 +17,10 @@ from tests.torture.cases import CASES
 
 import topicloom
 from saved import files_in
-from topicloom.arrays import array_in_file
 from topicloom.corpus import formats
 from topicloom.corpus.stored import convert_corpus
 from topicloom.errors import StorageError
+from topicloom.files.arrays import array_in_file
 
 FULL = r"cannot be written: the disk is full. Make room and try again"
 

@@ -17,11 +17,11 @@ from scipy.sparse import csr_array, save_npz
 import topicloom
 from saved import file_of, put
 from topicloom import CompoundLDA
-from topicloom.arrays import read_arrays, to_bytes
+from topicloom.compound import groups as _groups
 from topicloom.corpus._columns import joined_groups
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.errors import InputError
-from topicloom.models import _groups
+from topicloom.files.arrays import read_arrays, to_bytes
 
 
 def _csv(folder: Path, cells: list[Any], delimiter: str = ",") -> tuple[Any, ...]:

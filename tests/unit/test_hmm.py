@@ -16,8 +16,9 @@ import topicloom
 from saved import file_of, put
 from topicloom import HMM, Corpus, from_matrix, from_texts
 from topicloom.errors import InputError, InterruptedFitWarning, StorageError
-from topicloom.inference import hmm, hmm_em
-from topicloom.models._sequences import training_corpus
+from topicloom.hmm import em as hmm_em
+from topicloom.hmm import paths as hmm
+from topicloom.hmm.sequences import training_corpus
 
 INITIAL = np.array([0.8, 0.2])
 TRANSITION = np.array([[0.9, 0.1], [0.2, 0.8]])
@@ -42,7 +43,7 @@ WAYS = [
     {"sampler": "collapsed", "n_paths": 3},
     {"sampler": "partial", "n_paths": 2},
     {"sampler": "blocked", "n_paths": 2},
-    {"inference": "em"},
+    {"method": "em"},
 ]
 IDS = ["collapsed", "collapsed, 3 paths", "partial, 2 paths", "blocked, 2 paths", "em"]
 
@@ -163,7 +164,7 @@ def test_estimators_and_averages(sequences) -> None:
         sequences,
         callbacks=[lambda c: sums.append(c.state.emission.copy()) if c.sweep in (10, 15, 20, 25, 30) else None],
     )
-    assert averaged.chains_[0].n_kept == 5
+    assert averaged.chains_[0].kept.n_samples == 5
     mean = np.mean(sums, axis=0).T + 1
     assert np.allclose(averaged.emission_, mean / mean.sum(axis=1, keepdims=True))
 
@@ -218,7 +219,7 @@ def test_one_state_and_more_states_than_symbols() -> None:
 @pytest.mark.parametrize("prior", [1.0, 2.5])
 def test_em_never_goes_down(prior: float, sequences) -> None:
     model = HMM(
-        3, inference="em", max_iter=80, tol=0, trace_every=1, transition_prior=prior, emission_prior=prior,
+        3, method="em", max_iter=80, tol=0, trace_every=1, transition_prior=prior, emission_prior=prior,
         random_state=1,
     ).fit(sequences)  # fmt: skip
     values = np.array(model.trace_.log_joint)
@@ -228,7 +229,7 @@ def test_em_never_goes_down(prior: float, sequences) -> None:
 
 def test_em_stands_still_at_a_maximum(sequences) -> None:
     """Where it has converged the expected counts give the parameters back."""
-    model = HMM(2, inference="em", max_iter=5000, tol=1e-12, random_state=1).fit(sequences)
+    model = HMM(2, method="em", max_iter=5000, tol=1e-12, random_state=1).fit(sequences)
     assert model.converged_
     corpus = model.corpus_
     prior = hmm.make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 4)))
@@ -239,18 +240,18 @@ def test_em_stands_still_at_a_maximum(sequences) -> None:
 
 
 def test_restarts_keep_the_best(sequences) -> None:
-    model = HMM(4, inference="em", n_chains=5, max_iter=60, tol=0, random_state=2).fit(sequences)
+    model = HMM(4, method="em", n_chains=5, max_iter=60, tol=0, random_state=2).fit(sequences)
     assert len(set(model.log_joint_)) > 1
     assert model.score(sequences) == pytest.approx(model.log_joint_.max())
 
 
 def test_em_that_has_not_converged_says_so(sequences) -> None:
     with pytest.warns(ConvergenceWarning, match="raise one of them"):
-        HMM(2, inference="em", max_iter=2, random_state=0).fit(sequences)
+        HMM(2, method="em", max_iter=2, random_state=0).fit(sequences)
 
 
 def test_impossible_sequences() -> None:
-    model = HMM(1, inference="em", alphabet=3, random_state=0).fit([[0, 1, 0, 1]])
+    model = HMM(1, method="em", alphabet=3, random_state=0).fit([[0, 1, 0, 1]])
     assert model.score([0, 2]) == -np.inf
     with pytest.raises(InputError, match="sequence 1 has probability 0"):
         model.predict([[0], [0, 2]])
@@ -296,7 +297,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_run_goes_on(way, sequences, tmp_path
 
     options = {**way, "max_iter": 30, "tol": 0, "random_state": 3}
     model = HMM(2, **options, checkpoint_dir=tmp_path / "run")
-    with pytest.warns(InterruptedFitWarning, match="after step 7 of 30"):
+    with pytest.warns(InterruptedFitWarning, match="after sweep 7 of 30"):
         model.fit(sequences, callbacks=[interrupt])
     assert model.interrupted_
     assert model.n_iter_ == 7
@@ -345,7 +346,7 @@ def test_save_and_load(sequences, tmp_path: Path) -> None:
     model.save(tmp_path / "small", corpus=False)
     small = topicloom.load(tmp_path / "small")
     assert small.score(["s1"]) == model.score(["s1"])
-    with pytest.raises(StorageError, match="without its sequences"):
+    with pytest.raises(StorageError, match="without its corpus"):
         _ = small.chains_
 
 
@@ -358,7 +359,7 @@ def test_files_that_do_not_fit_are_refused(sequences, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not empty"):
         HMM(2, checkpoint_dir=tmp_path / "other").fit(sequences)
     model.save(tmp_path / "m")
-    with pytest.raises(InputError, match="is less than the 12 steps"):
+    with pytest.raises(InputError, match="is less than the 12 sweeps"):
         topicloom.resume(tmp_path / "m", max_iter=5)
     HMM(2, **QUICK, random_state=0).fit(sequences[0]).save(tmp_path / "short")
     put(tmp_path / "m", "chain-0", file_of(tmp_path / "short", "chain-0"))
@@ -379,7 +380,7 @@ def test_scikit_learn_manners(sequences) -> None:
     model = HMM(3, n_paths=2, emission_prior=[1, 2, 3, 4])
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    assert copy.set_params(n_states=2).n_states == 2
+    assert copy.set_params(n_components=2).n_components == 2
     for ask in (lambda: model.predict([[0]]), lambda: model.score([[0]]), lambda: model.save("nowhere")):
         with pytest.raises(NotFittedError):
             ask()
@@ -391,17 +392,17 @@ def test_scikit_learn_manners(sequences) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_states": 0}, "n_states=0 must be a whole number"),
-        ({"n_states": 1 << 16}, "would not fit"),
+        ({"n_components": 0}, "n_components=0 must be a whole number"),
+        ({"n_components": 1 << 16}, "would not fit"),
         ({"n_paths": 0}, "n_paths=0 must be"),
         ({"sampler": "magic"}, "'collapsed', 'partial', 'blocked'"),
-        ({"inference": "vb"}, "inference='vb' is not known"),
+        ({"method": "vb"}, "method='vb' is not known"),
         ({"estimator": "mean"}, "estimator='mean' is not known"),
         ({"burn_in": 600}, "leaves no sweep"),
         ({"tol": -1}, "tol=-1 must be"),
         ({"n_jobs": 0}, "n_jobs=0"),
-        ({"inference": "em", "n_paths": 2}, "leave it at 1"),
-        ({"inference": "em", "emission_prior": 0.5}, "emission_prior has 0.5"),
+        ({"method": "em", "n_paths": 2}, "leave it at 1"),
+        ({"method": "em", "emission_prior": 0.5}, "emission_prior has 0.5"),
         ({"initial_prior": [1, 2, 3]}, r"initial_prior has shape \(3,\)"),
         ({"transition_prior": np.ones((3, 2))}, r"transition_prior has shape \(3, 2\)"),
         ({"emission_prior": 0}, "emission_prior contains 0.0"),
@@ -412,7 +413,7 @@ def test_scikit_learn_manners(sequences) -> None:
     ],
 )
 def test_bad_parameters(options, message: str) -> None:
-    model = HMM(**{"n_states": 2, **options})
+    model = HMM(**{"n_components": 2, **options})
     with pytest.raises(InputError, match=message):
         model.fit([[0, 1, 1], [0]])
     assert not hasattr(model, "seed_")

@@ -11,7 +11,8 @@ from benchmarks import hmm as benchmark
 from reproduce import hmm as reproduction
 
 from topicloom import HMM
-from topicloom.inference import hmm, hmm_em
+from topicloom.hmm import em as hmm_em
+from topicloom.hmm import paths as hmm
 
 PAGE = Path(__file__).parents[2] / "docs" / "hmm.md"
 

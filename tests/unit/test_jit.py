@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from topicloom.kernels import _jit, gibbs_dense
+import topicloom
+from topicloom.numerics import jit as _jit
 
 SOURCE = """
-from topicloom.kernels._jit import kernel
+from topicloom.numerics.jit import kernel
 
 @kernel
 def double(x):
@@ -45,9 +46,13 @@ def test_an_edit_of_any_kernel_compiles_all_anew(tmp_path: Path, monkeypatch: py
 
 
 def test_the_digest_is_of_all_sources(tmp_path: Path) -> None:
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text(name)
+    (tmp_path / "family").mkdir()
+    for name in ("a.py", "family/b.py"):
+        (tmp_path / name).write_text("from topicloom.numerics.jit import kernel")
+    (tmp_path / "c.py").write_text("no compiled function")
     before = _jit._digest(tmp_path)
-    (tmp_path / "b.py").write_text("B.py")
+    (tmp_path / "c.py").write_text("none either")
+    assert _jit._digest(tmp_path) == before
+    (tmp_path / "family/b.py").write_text("from topicloom.numerics.jit import step")
     assert _jit._digest(tmp_path) != before
-    assert _jit._digest(Path(gibbs_dense.__file__).parent) == _jit.SOURCES
+    assert _jit._digest(Path(topicloom.__path__[0])) == _jit.SOURCES

@@ -9,7 +9,7 @@ from sklearn import metrics
 
 from topicloom.errors import InputError
 from topicloom.evaluation import label_calibration, label_ranking_scores, label_set_scores
-from topicloom.models import _label_rules as rules
+from topicloom.labeled import label_rules as rules
 
 
 def case(seed: int, n_docs: int = 12, n_labels: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,9 +17,9 @@ from saved import file_of, put
 from topicloom import DependencyLDA, LabeledLDA, PriorLDA
 from topicloom.corpus import Corpus, from_matrix, split_documents
 from topicloom.datasets import synthetic_labeled
+from topicloom.engine.estimator.label_sets import read_labels
 from topicloom.errors import InputError, StorageError
 from topicloom.evaluation import label_calibration, label_set_scores
-from topicloom.models._labels import read_labels
 
 MODELS = [LabeledLDA, PriorLDA, DependencyLDA]
 QUICK: dict[str, Any] = {
@@ -52,11 +52,11 @@ def truth_of(corpus: Corpus, names: Any) -> np.ndarray:
 # -- it learns -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "cvb0"])
+@pytest.mark.parametrize("method", ["gibbs", "cvb0"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_labels_of_new_documents_are_found(kind: type, inference: str, parts: tuple[Corpus, Corpus]) -> None:
+def test_labels_of_new_documents_are_found(kind: type, method: str, parts: tuple[Corpus, Corpus]) -> None:
     train, test = parts
-    model = quick(kind, inference=inference).fit(train)
+    model = quick(kind, method=method).fit(train)
     truth = truth_of(test, model.classes_)
     rare = label_set_scores(truth, np.tile(truth.mean(axis=0) > 0.4, (len(truth), 1)))["micro_f1"]
     assert model.score(test) > max(0.75, rare)
@@ -153,7 +153,7 @@ def test_wrong_labels_are_refused(Y: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"inference": "vb"}, "inference='vb'"),
+        ({"method": "vb"}, "method='vb'"),
         ({"estimator": "mean"}, "estimator='mean'"),
         ({"predict_estimator": "mean"}, "predict_estimator='mean'"),
         ({"ranking": "alpha"}, "ranking='alpha'"),
@@ -184,16 +184,16 @@ def test_fractions_are_for_cvb0_alone() -> None:
     X = np.array([[1.5, 0.0, 0.2], [0.0, 2.5, 0.1], [1.0, 0.1, 0.1]])
     with pytest.raises(InputError, match="needs integer counts"):
         quick().fit(X, [["a"], ["b"], ["a"]])
-    model = quick(inference="cvb0", holdout=0.0, label_rule="count").fit(X, [["a"], ["b"], ["a"]])
+    model = quick(method="cvb0", holdout=0.0, label_rule="count").fit(X, [["a"], ["b"], ["a"]])
     np.testing.assert_array_equal(model.predict(X), [[1, 0], [0, 1], [1, 0]])
 
 
 # -- odd documents and labels ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "cvb0"])
+@pytest.mark.parametrize("method", ["gibbs", "cvb0"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_odd_rows_and_columns(kind: type, inference: str) -> None:
+def test_odd_rows_and_columns(kind: type, method: str) -> None:
     made = synthetic_labeled(60, 40, 4, doc_length=30, seed=3).corpus
     X = made.to_matrix().toarray()
     Y = np.zeros((60, 6), int)
@@ -202,7 +202,7 @@ def test_odd_rows_and_columns(kind: type, inference: str) -> None:
     X[9] = 0  # no word
     Y[12] = [0, 0, 0, 1, 0, 0]  # one label alone
     # Columns 2 and 5 are labels that no document has.
-    model = quick(kind, inference=inference).fit(X, Y)
+    model = quick(kind, method=method).fit(X, Y)
     assert model.unlabeled_docs_.tolist() == [d == 5 for d in range(60)]
     assert model.label_counts_.tolist() == Y.sum(axis=0).tolist()
     assert model.alpha_[[2, 5]].tolist() == [0, 0]
@@ -302,11 +302,11 @@ def test_rules(parts: tuple[Corpus, Corpus]) -> None:
     assert np.abs(sizes - actual).mean() <= np.abs(2 - actual).mean() + 0.1
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "cvb0"])
-def test_probabilities_are_calibrated(inference: str) -> None:
+@pytest.mark.parametrize("method", ["gibbs", "cvb0"])
+def test_probabilities_are_calibrated(method: str) -> None:
     made = synthetic_labeled(900, 60, 8, doc_length=15, beta=0.2, seed=7).corpus
     train, test = split_documents(made, 0.4, seed=1)
-    model = quick(inference=inference, holdout=0.3).fit(train)
+    model = quick(method=method, holdout=0.3).fit(train)
     truth = truth_of(test, model.classes_)
     ours = label_calibration(truth, model.predict_proba(test))
     assert ours["mean_probability"] == pytest.approx(ours["base_rate"], abs=0.02)
@@ -321,11 +321,11 @@ def test_probabilities_are_calibrated(inference: str) -> None:
 # -- the same answer twice -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "cvb0"])
+@pytest.mark.parametrize("method", ["gibbs", "cvb0"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_threads_and_batches_change_nothing(kind: type, inference: str, parts: tuple[Corpus, Corpus]) -> None:
+def test_threads_and_batches_change_nothing(kind: type, method: str, parts: tuple[Corpus, Corpus]) -> None:
     train, test = parts
-    one, two = (quick(kind, inference=inference, n_chains=3, n_jobs=jobs).fit(train) for jobs in (1, 2))
+    one, two = (quick(kind, method=method, n_chains=3, n_jobs=jobs).fit(train) for jobs in (1, 2))
     assert one.fingerprint_ == two.fingerprint_
     assert one.traces_ == two.traces_
     whole = one.decision_function(test)
@@ -336,11 +336,11 @@ def test_threads_and_batches_change_nothing(kind: type, inference: str, parts: t
         np.testing.assert_array_equal(one.predict(test.select(rows)), one.predict(test)[rows])
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "cvb0"])
+@pytest.mark.parametrize("method", ["gibbs", "cvb0"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_saved_and_loaded(kind: type, inference: str, parts: tuple[Corpus, Corpus], tmp_path: Path) -> None:
+def test_saved_and_loaded(kind: type, method: str, parts: tuple[Corpus, Corpus], tmp_path: Path) -> None:
     train, test = parts
-    model = quick(kind, inference=inference, n_chains=2).fit(train)
+    model = quick(kind, method=method, n_chains=2).fit(train)
     model.save(tmp_path / "model")
     found = topicloom.load(tmp_path / "model")
     assert type(found) is kind
@@ -360,10 +360,10 @@ def test_saved_and_loaded(kind: type, inference: str, parts: tuple[Corpus, Corpu
         _ = slim.doc_topic_
 
 
-@pytest.mark.parametrize("inference", ["gibbs", "cvb0"])
+@pytest.mark.parametrize("method", ["gibbs", "cvb0"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_resumed_runs_equal_straight_ones(kind: type, inference: str, corpus: Corpus, tmp_path: Path) -> None:
-    straight = quick(kind, inference=inference, n_chains=2, trace_every=3).fit(corpus)
+def test_resumed_runs_equal_straight_ones(kind: type, method: str, corpus: Corpus, tmp_path: Path) -> None:
+    straight = quick(kind, method=method, n_chains=2, trace_every=3).fit(corpus)
     folder = tmp_path / "run"
 
     class StopError(Exception):
@@ -373,7 +373,7 @@ def test_resumed_runs_equal_straight_ones(kind: type, inference: str, corpus: Co
         if chain.index == 1 and chain.sweep == 13:
             raise StopError
 
-    model = quick(kind, inference=inference, n_chains=2, trace_every=3, checkpoint_dir=folder, checkpoint_every=4)
+    model = quick(kind, method=method, n_chains=2, trace_every=3, checkpoint_dir=folder, checkpoint_every=4)
     with pytest.raises(StopError):
         model.fit(corpus, callbacks=[stop])
     with pytest.raises(StorageError, match="has not finished"):
@@ -384,7 +384,7 @@ def test_resumed_runs_equal_straight_ones(kind: type, inference: str, corpus: Co
     np.testing.assert_array_equal(resumed.predict_proba(corpus), straight.predict_proba(corpus))
     assert topicloom.load(folder).fingerprint_ == straight.fingerprint_
     longer = topicloom.resume(folder, max_iter=25)
-    assert longer.fingerprint_ == quick(kind, inference=inference, n_chains=2, max_iter=25).fit(corpus).fingerprint_
+    assert longer.fingerprint_ == quick(kind, method=method, n_chains=2, max_iter=25).fit(corpus).fingerprint_
     with pytest.raises(InputError, match="less than the 25 sweeps"):
         topicloom.resume(folder, max_iter=24)
 

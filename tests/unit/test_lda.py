@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from topicloom import LDA, Corpus, from_matrix, from_texts
+from topicloom import LDA, Corpus, VariationalLDA, from_matrix, from_texts
 from topicloom.corpus import split_documents
 from topicloom.datasets import bars, synthetic_lda
+from topicloom.engine.estimates import topic_counts
 from topicloom.errors import InputError, SeedWordWarning, UnknownWordsWarning
-from topicloom.estimates import topic_counts
 from topicloom.evaluation import completion_perplexity
 
 TEXTS = [
@@ -231,7 +231,6 @@ BAD_PARAMETERS = {
     "burn_in": (900, r"burn_in=900 leaves no sweep to keep of max_iter=500"),
     "estimator": ("dense", r"estimator='dense' is not known; choose one of 'standard', 'cgs_p'"),
     "sampler": ("magic", r"sampler='magic' is not known"),
-    "inference": ("em", r"inference='em' is not known"),
     "doc_topic_prior": (-1, r"doc_topic_prior contains -1.0; every value must be from 1e-12 to 1e\+12"),
     "topic_word_prior": ([0.1, np.nan], r"topic_word_prior contains nan"),
     "seed_words": ({12: ["a"]}, r"topics are numbered 0 to 2"),
@@ -254,6 +253,19 @@ def test_bad_parameters_are_named(name: str) -> None:
     extra = {"seed_words": {0: ["word0"]}} if name == "seed_weight" else {}
     with pytest.raises(InputError, match=message):
         LDA(3, **extra).set_params(**{name: value}).fit(GOOD)
+
+
+@pytest.mark.parametrize("inference", ["cvb0", "gibbs", "em"])
+def test_what_is_not_a_sampler_has_a_class_of_its_own(inference: str) -> None:
+    with pytest.raises(InputError, match=r'leave it out, or use VariationalLDA with method="cvb0"') as told:
+        LDA(3, inference=inference)
+    assert isinstance(told.value, TypeError)  # as of any other parameter that there is not
+    with pytest.raises(TypeError, match=r"LDA.__init__\(\) got an unexpected keyword argument 'inferences'"):
+        LDA(3, inferences=inference)
+    with pytest.raises(ValueError, match="Invalid parameter 'inference'"):
+        LDA(3).set_params(inference=inference)
+    with pytest.raises(InputError, match="method='em' is not known; choose one of 'cvb0'"):
+        VariationalLDA(3, method="em").fit(GOOD)
 
 
 def test_mismatched_priors_are_named() -> None:

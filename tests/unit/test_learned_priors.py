@@ -13,14 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import topicloom as tl
+from topicloom.compound import mixtures, vem
 from topicloom.datasets import docstrings, synthetic_lda
+from topicloom.engine import learn_priors as hyper
+from topicloom.engine.estimator.published import _ALIKE, mean_distance
+from topicloom.engine.learn_priors import MOST
+from topicloom.engine.prior import make_prior
+from topicloom.engine.state import rebuild_counts
+from topicloom.engine.table_counts import tails
 from topicloom.errors import AlikeTopicsWarning, PriorsWarning
-from topicloom.inference import hyper, mixtures, variational_priors, vem
-from topicloom.inference.hyper import MOST
-from topicloom.inference.kernel import make_prior
-from topicloom.inference.state import rebuild_counts
-from topicloom.inference.tails import tails
-from topicloom.models._published import _ALIKE, mean_distance
+from topicloom.lda.variational import priors as variational_priors
 
 MODES = ("cvb0", "cvb", "vb", "scvb0", "svb")
 SAMPLERS = ("dense", "sparse", "words", "mh", "warp", "partial")
@@ -58,7 +60,7 @@ def texts() -> sp.csr_matrix:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_weighted_counts_give_topics_that_differ(mode: str, texts: sp.csr_matrix) -> None:
-    model, told = by_default(tl.LDA(K, inference=mode, max_iter=60, random_state=0), texts)
+    model, told = by_default(tl.VariationalLDA(K, method=mode, max_iter=60, random_state=0), texts)
     assert distance(model) > 0.1
     assert model.alpha_.sum() < texts.sum() / texts.shape[0]
     assert model.beta_[0] <= 1 / K
@@ -68,7 +70,7 @@ def test_weighted_counts_give_topics_that_differ(mode: str, texts: sp.csr_matrix
 @pytest.mark.usefixtures("unlimited")
 @pytest.mark.parametrize("mode", ["cvb0", "cvb", "scvb0", "svb"])
 def test_without_limits_they_would_be_one_and_the_model_says_so(mode: str, texts: sp.csr_matrix) -> None:
-    model, told = by_default(tl.LDA(K, inference=mode, max_iter=60, random_state=0), texts)
+    model, told = by_default(tl.VariationalLDA(K, method=mode, max_iter=60, random_state=0), texts)
     assert distance(model) < 0.01
     assert told == [AlikeTopicsWarning]
 
@@ -80,7 +82,7 @@ def test_topics_are_found_by_weights_too(mode: str, norm: str | None) -> None:
     data = synthetic_lda(300, 200, K, doc_length=80, alpha=0.1, beta=0.05, seed=3)
     weigh = TfidfTransformer(norm=norm)
     X = weigh.fit_transform(data.corpus.to_matrix())
-    model, told = by_default(tl.LDA(K, inference=mode, max_iter=80, random_state=0), X)
+    model, told = by_default(tl.VariationalLDA(K, method=mode, max_iter=80, random_state=0), X)
     truth = data.phi * weigh.idf_
     truth /= truth.sum(axis=1, keepdims=True)
     found = (model.components_ - model.beta_) / (model.components_ - model.beta_).sum(axis=1, keepdims=True)
@@ -103,8 +105,8 @@ TINY = {
 }
 MODELS: dict[str, Callable[[], Any]] = {
     **{name: lambda s=name: tl.LDA(3, sampler=s, max_iter=60, random_state=0) for name in SAMPLERS},
-    **{m: lambda m=m: tl.LDA(3, inference=m, max_iter=40, random_state=0) for m in (*MODES, "cvb_exact")},
-    **{m: lambda m=m: tl.CompoundLDA(3, inference=m, max_iter=40, random_state=0) for m in ("ags", "mgs", "vem")},
+    **{m: lambda m=m: tl.VariationalLDA(3, method=m, max_iter=40, random_state=0) for m in (*MODES, "cvb_exact")},
+    **{m: lambda m=m: tl.CompoundLDA(3, method=m, max_iter=40, random_state=0) for m in ("ags", "mgs", "vem")},
 }
 
 
@@ -176,18 +178,21 @@ CLASSES = ["x", "y"] * 40
 ALL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "LDA": (lambda **more: tl.LDA(3, max_iter=40, random_state=0, **more), (APART,)),
     **{
-        mode: (lambda mode=mode, **more: tl.LDA(3, inference=mode, max_iter=40, random_state=0, **more), (APART,))
+        mode: (
+            lambda mode=mode, **more: tl.VariationalLDA(3, method=mode, max_iter=40, random_state=0, **more),
+            (APART,),
+        )
         for mode in MODES
     },
     **{
         mode: (
-            lambda mode=mode, **more: tl.CompoundLDA(3, inference=mode, max_iter=40, random_state=0, **more),
+            lambda mode=mode, **more: tl.CompoundLDA(3, method=mode, max_iter=40, random_state=0, **more),
             (APART.with_metadata(groups=[d % 2 for d in range(80)]),),
         )
         for mode in ("ags", "mgs", "vem")
     },
     "LabeledLDA": (lambda **more: tl.LabeledLDA(max_iter=20, burn_in=None, random_state=0, **more), (APART, LABELS)),
-    "PriorLDA": (lambda **more: tl.PriorLDA(inference="cvb0", max_iter=20, burn_in=None, **more), (APART, LABELS)),
+    "PriorLDA": (lambda **more: tl.PriorLDA(method="cvb0", max_iter=20, burn_in=None, **more), (APART, LABELS)),
     "MedLDA": (lambda **more: tl.MedLDAClassifier(3, max_iter=20, burn_in=None, **more), (APART, CLASSES)),
 }  # fmt: skip
 
@@ -206,8 +211,8 @@ def test_the_message_names_what_is_wrong() -> None:
     cases = {
         r"the 3 topics are as good as one: .* differ by 0.00% from the mean. The prior of a topic's words sums to "
         r"4e\+07, its counts to 800: give a smaller topic_word_prior": tl.LDA(3, topic_word_prior=1e6, max_iter=20),
-        r"The prior of a document's topics sums to 3e\+06, its counts to 30: give a smaller": tl.LDA(
-            3, doc_topic_prior=1e6, inference="cvb0", max_iter=300, tol=1e-4
+        r"The prior of a document's topics sums to 3e\+06, its counts to 30: give a smaller": tl.VariationalLDA(
+            3, doc_topic_prior=1e6, method="cvb0", max_iter=300, tol=1e-4
         ),
     }
     for message, model in cases.items():
@@ -219,9 +224,9 @@ def test_one_topic_that_has_everything_is_told() -> None:
     """Variational Bayes gives documents that do not differ one topic."""
     noise = np.random.default_rng(0).poisson(1.0, (80, 40))
     with pytest.warns(
-        AlikeTopicsWarning, match=r"Topic \d has \d+\.\d% of all counts.*Use fewer topics, or inference="
+        AlikeTopicsWarning, match=r"Topic \d has \d+\.\d% of all counts.*Use fewer topics, or LDA, or VariationalLDA"
     ):
-        tl.LDA(3, inference="vb", learn_priors=False, max_iter=200, random_state=0).fit(noise * 0.1)
+        tl.VariationalLDA(3, method="vb", learn_priors=False, max_iter=200, random_state=0).fit(noise * 0.1)
 
 
 def test_labels_count_the_same_however_few_documents_have_them() -> None:
@@ -234,7 +239,7 @@ def test_labels_count_the_same_however_few_documents_have_them() -> None:
 
 
 def test_label_topics_are_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicloom.models._published._ALIKE", 2.0)  # whatever the distance
+    monkeypatch.setattr("topicloom.engine.estimator.published._ALIKE", 2.0)  # whatever the distance
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         tl.DependencyLDA(n_label_topics=2, label_sweeps=5, max_iter=5, burn_in=None).fit(APART, LABELS)
@@ -248,7 +253,7 @@ def test_label_topics_are_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_priors_that_outweigh_the_data_are_told(scale: float) -> None:
     """Topics given by seed words differ, however little the documents weigh."""
     X = tl.from_matrix(np.kron(np.eye(2), np.full((10, 3), 0.5 * scale)), list("abcdef"))
-    model = tl.LDA(2, inference="cvb0", topic_word_prior=1e-6, max_iter=50, tol=0, random_state=0)
+    model = tl.VariationalLDA(2, method="cvb0", topic_word_prior=1e-6, max_iter=50, tol=0, random_state=0)
     _, told = by_default(model, X)
     assert told == ([] if scale == 1 else [PriorsWarning])
     if scale < 1:
@@ -259,7 +264,7 @@ def test_priors_that_outweigh_the_data_are_told(scale: float) -> None:
 
 @pytest.mark.parametrize("mode", ["scvb0", "svb"])
 def test_a_stream_tells_it_once_and_not_of_its_first_batches(mode: str) -> None:
-    model = tl.LDA(3, inference=mode, topic_word_prior=1e9, batch_size=10, random_state=0, total_samples=80)
+    model = tl.VariationalLDA(3, method=mode, topic_word_prior=1e9, batch_size=10, random_state=0, total_samples=80)
     parts = [APART.select(range(first, first + 40)) for first in (0, 40)]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -281,7 +286,7 @@ def test_mean_distance_is_that_of_its_definition(monkeypatch: pytest.MonkeyPatch
     mean = sum(share[k] * phi[:, k] for k in range(4))
     expected = sum(share[k] * 0.5 * np.abs(phi[:, k] - mean).sum() for k in range(4))
     assert mean_distance(phi, share) == pytest.approx(expected, rel=1e-12)
-    monkeypatch.setattr("topicloom.models._published._AT_ONCE", 28)
+    monkeypatch.setattr("topicloom.engine.estimator.published._AT_ONCE", 28)
     assert mean_distance(phi, share) == pytest.approx(expected, rel=1e-12)
     assert mean_distance(np.eye(4), np.full(4, 0.25)) == pytest.approx(0.75)
 
@@ -293,17 +298,17 @@ def test_a_run_whose_priors_still_move_says_that(monkeypatch: pytest.MonkeyPatch
     def restless(index: Any, state: Any, mode: Any, prior: Any, **_: Any) -> tuple[Any, Any, float]:
         return state, prior, 0.25
 
-    monkeypatch.setattr("topicloom.inference.variational_run.learn_priors", restless)
+    monkeypatch.setattr("topicloom.lda.variational.sampler.learn_priors", restless)
     message = (
         r"not converged after max_iter=40 iterations: topics have settled, but learned priors still moved by 0\.25 of "
         r"their size, and 0\.01 counts as settled\. Raise max_iter, or give the priors\."
     )
     with pytest.warns(ConvergenceWarning, match=message):
-        tl.LDA(3, inference="cvb0", max_iter=40, tol=1e-3, random_state=0).fit(APART)
+        tl.VariationalLDA(3, method="cvb0", max_iter=40, tol=1e-3, random_state=0).fit(APART)
 
 
 def test_a_run_whose_topics_still_move_says_that() -> None:
     with pytest.warns(
         ConvergenceWarning, match=r"the last one moved 0\.\d+ of the tokens, tol=1e-09\. Raise max_iter or"
     ):
-        tl.LDA(3, inference="cvb0", max_iter=2, tol=1e-9, random_state=0).fit(APART)
+        tl.VariationalLDA(3, method="cvb0", max_iter=2, tol=1e-9, random_state=0).fit(APART)

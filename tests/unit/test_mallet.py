@@ -9,10 +9,10 @@ import pytest
 import topicloom
 from topicloom import mallet
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import from_assignments, phi, theta, topic_counts
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.state import State, rebuild_counts
 from topicloom.errors import InputError
-from topicloom.estimates import from_assignments, phi, theta, topic_counts
-from topicloom.inference.kernel import Prior, make_prior
-from topicloom.inference.state import State, rebuild_counts
 
 K = 4
 HEADER = "#doc source pos typeindex type topic\n#alpha : 0.5 0.25 \n#beta : 0.01\n"

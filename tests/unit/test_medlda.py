@@ -14,8 +14,8 @@ from saved import file_of, files_in, put
 from topicloom import MedLDAClassifier, MedLDARegressor
 from topicloom.corpus import Corpus
 from topicloom.datasets import synthetic_labeled, synthetic_lda
+from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError, StorageError
-from topicloom.inference.state import rebuild_counts
 
 QUICK: dict[str, Any] = {
     "n_components": 6, "loss_weight": 30.0, "weight_precision": 30.0, "max_iter": 20, "burn_in": 12, "lag": 4,

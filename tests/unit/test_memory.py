@@ -8,10 +8,12 @@ import pytest
 from topicloom import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.datasets import zipf
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key
+from topicloom.engine.state import State
 from topicloom.errors import InputError
-from topicloom.inference.kernel import Key, get_kernel, kernel_names, make_prior
-from topicloom.inference.state import State
-from topicloom.memory import Sizes, estimate
+from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.memory import Sizes, estimate
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +21,11 @@ def corpus() -> Corpus:
     return zipf(20_000, 400, 5, seed=1).corpus
 
 
-@pytest.mark.parametrize("sampler", kernel_names())
+@pytest.mark.parametrize("sampler", sampler_names())
 @pytest.mark.parametrize("n_topics", [3, 50])
 def test_a_chain_takes_what_is_said(sampler: str, n_topics: int, corpus: Corpus) -> None:
     prior = make_prior(np.full(n_topics, 0.1), np.full(corpus.n_words, 0.1), corpus.n_docs)
-    state = get_kernel(sampler).init(corpus, prior, Key(0, 0, 0))
+    state = get_sampler(sampler).init(corpus, prior, Key(0, 0, 0))
     plan = estimate(corpus, n_topics, sampler)
     assert plan.tokens == corpus.words.nbytes
     assert plan.assignments == state.z.nbytes
@@ -53,7 +55,7 @@ def test_chains_and_averages_add_up(corpus: Corpus) -> None:
 
 def test_sizes_bound_what_a_corpus_takes(corpus: Corpus) -> None:
     sizes = Sizes(corpus.n_docs, corpus.n_words, corpus.n_tokens)
-    for sampler in kernel_names():
+    for sampler in sampler_names():
         for n_topics in (2, 1000):
             known, bound = estimate(corpus, n_topics, sampler), estimate(sizes, n_topics, sampler)
             assert known.counts <= bound.counts

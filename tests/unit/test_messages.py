@@ -30,6 +30,7 @@ from topicloom import (
     MedLDAClassifier,
     MedLDARegressor,
     PriorLDA,
+    VariationalLDA,
     errors,
     evaluation,
 )
@@ -144,9 +145,9 @@ def test_arguments_of_any_kind(
 
 MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "LDA": (lambda **given: LDA(**{"n_components": 2, **QUICK, **given}), lambda model: model.fit(CORPUS)),
-    "cvb0": (lambda **given: LDA(**{"n_components": 2, "inference": "cvb0", **QUICK, **given}),
+    "cvb0": (lambda **given: VariationalLDA(**{"n_components": 2, "method": "cvb0", **QUICK, **given}),
              lambda model: model.fit(CORPUS)),
-    "svb": (lambda **given: LDA(**{"n_components": 2, "inference": "svb", **QUICK, **given}),
+    "svb": (lambda **given: VariationalLDA(**{"n_components": 2, "method": "svb", **QUICK, **given}),
             lambda model: model.fit(CORPUS)),
     "CompoundLDA": (lambda **given: CompoundLDA(**{"n_components": 2, **QUICK, **given}),
                     lambda model: model.fit(CORPUS, groups=CLASSES)),
@@ -157,7 +158,7 @@ MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
                          lambda model: model.fit(CORPUS, CLASSES)),
     "MedLDARegressor": (lambda **given: MedLDARegressor(**{"n_components": 2, **SAMPLED, **given}),
                         lambda model: model.fit(CORPUS, SIX)),
-    "HMM": (lambda **given: HMM(**{"n_states": 2, **QUICK, **given}), lambda model: model.fit([[0, 1, 1, 0]] * 3)),
+    "HMM": (lambda **given: HMM(**{"n_components": 2, **QUICK, **given}), lambda model: model.fit([[0, 1, 1, 0]] * 3)),
 }  # fmt: skip
 SOME_ODD = ("none", "text", "dict", "nan", "huge", "ragged", "numpy strings", "strings", "no dates", "frame", "broken")
 
@@ -206,7 +207,8 @@ def test_questions_of_any_kind(name: str, fitted: dict[str, Any]) -> None:
     required = {"X": [0, 1] if name == "HMM" else CORPUS, "topic": 0, "first": "a", "second": "b", "estimator": "cgs_p",
                 "lengths": 3}  # fmt: skip
     left_out = {"fit", "fit_transform", "save", "partial_fit", "get_feature_names_out", "get_metadata_routing"}
-    methods = [method for method in dir(type(model)) if method[0] != "_" and "params" not in method]
+    of_scikit_learn = ("params", "_request")  # what its base class has
+    methods = [m for m in dir(type(model)) if m[0] != "_" and not any(part in m for part in of_scikit_learn)]
     for method in sorted(set(methods) - left_out - {"set_output"}):
         ask = getattr(model, method, None)
         if not callable(ask):
@@ -325,20 +327,21 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "seed words": (errors.SeedWordWarning, "LDA(2, seed_words={0: ['absent']}, **QUICK).fit(CORPUS)"),
     "interrupted": (errors.InterruptedFitWarning, "LDA(2, **QUICK).fit(CORPUS, callbacks=[stop])"),
     "interrupted, variational": (errors.InterruptedFitWarning,
-                                 "LDA(2, inference='vb', **QUICK).fit(CORPUS, callbacks=[stop])"),
+                                 "VariationalLDA(2, method='vb', **QUICK).fit(CORPUS, callbacks=[stop])"),
     "interrupted, labels": (errors.InterruptedFitWarning, "LabeledLDA(**SAMPLED).fit(CORPUS, SETS, callbacks=[stop])"),
     "interrupted, classes": (errors.InterruptedFitWarning,
                              "MedLDAClassifier(2, **SAMPLED).fit(CORPUS, CLASSES, callbacks=[stop])"),
     "interrupted, states": (errors.InterruptedFitWarning, "HMM(2, **QUICK).fit([[0, 1]] * 3, callbacks=[stop])"),
     "alike topics": (errors.AlikeTopicsWarning, "LDA(2, topic_word_prior=1e6, **QUICK).fit(CORPUS)"),
     "alike topics, streams": (errors.AlikeTopicsWarning,
-                              "LDA(2, inference='svb', topic_word_prior=1e6, batch_size=1, "
+                              "VariationalLDA(2, method='svb', topic_word_prior=1e6, batch_size=1, "
                               "**QUICK).partial_fit(CORPUS).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
-    "priors": (errors.PriorsWarning, "LDA(2, inference='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
-    "not converged": (ConvergenceWarning, "LDA(2, inference='vb', tol=1e-12, **QUICK).fit(CORPUS)"),
-    "not converged, states": (ConvergenceWarning, "HMM(2, inference='em', tol=1e-12, **QUICK).fit([[0, 1, 1, 0]] * 3)"),
+    "priors": (errors.PriorsWarning,
+               "VariationalLDA(2, method='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
+    "not converged": (ConvergenceWarning, "VariationalLDA(2, method='vb', tol=1e-12, **QUICK).fit(CORPUS)"),
+    "not converged, states": (ConvergenceWarning, "HMM(2, method='em', tol=1e-12, **QUICK).fit([[0, 1, 1, 0]] * 3)"),
     "a column": (DataConversionWarning, "MedLDARegressor(2, **SAMPLED).fit(CORPUS, [[1.0], [2.0]] * 3)"),
     "a column of classes": (DataConversionWarning,
                             "MedLDAClassifier(2, **SAMPLED).fit(CORPUS, np.array(CLASSES).reshape(-1, 1))"),

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from topicloom.engine import threads as parallel
+from topicloom.engine.threads import add_moves, cut, private, run_parallel, run_rounds, run_steps
 from topicloom.errors import InputError
-from topicloom.inference import parallel
-from topicloom.inference.parallel import add_moves, cut, private, run_parallel, run_rounds, run_steps
 
 
 def run_one_round(function, tasks, n_jobs: int) -> list:

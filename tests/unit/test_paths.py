@@ -6,21 +6,23 @@ import numpy as np
 import pytest
 
 from saved import file_of, put
-from topicloom import LDA, Corpus, load, resume
-from topicloom.arrays import read_arrays
+from topicloom import LDA, CompoundLDA, Corpus, VariationalLDA, load, resume
 from topicloom.cli.files import _state_of
 from topicloom.corpus.stored import is_mapped, load_corpus, save_corpus
 from topicloom.datasets import bands, synthetic_lda
+from topicloom.engine.estimates import topic_counts
+from topicloom.engine.learn_priors import learn_alpha, learn_beta
+from topicloom.engine.multipath import agreement, repeated, repeated_prior
+from topicloom.engine.prior import make_prior
+from topicloom.engine.run import Plan, run_chains, start_chain
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import as_dense, rebuild_counts
 from topicloom.errors import InputError
-from topicloom.estimates import topic_counts
-from topicloom.inference.chain import Plan, run_chains, start_chain
-from topicloom.inference.hyper import learn_alpha, learn_beta
-from topicloom.inference.kernel import Key, Schedule, get_kernel, kernel_names, make_prior
-from topicloom.inference.paths import agreement, repeated, repeated_prior
-from topicloom.inference.state import as_dense, rebuild_counts
-from topicloom.memory import estimate
+from topicloom.files.arrays import read_arrays
+from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.memory import estimate
 
-SAMPLERS = kernel_names()
+SAMPLERS = sampler_names()
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_agreement_is_the_share_of_tokens_on_which_all_paths_agree() -> None:
 def test_one_path_is_the_plain_sampler(sampler: str, corpus: Corpus) -> None:
     model = LDA(5, doc_topic_prior=0.1, topic_word_prior=0.1, sampler=sampler, n_paths=1, max_iter=6, random_state=3)
     model.fit(corpus)
-    kernel, prior = get_kernel(sampler), make_prior(np.full(5, 0.1), np.full(50, 0.1), 40)
+    kernel, prior = get_sampler(sampler), make_prior(np.full(5, 0.1), np.full(50, 0.1), 40)
     state = kernel.init(corpus, prior, Key(3, 0, 0))
     for sweep in range(1, 7):
         state, _ = kernel.sweep(corpus, state, prior, Key(3, 0, sweep), Schedule())
@@ -113,7 +115,7 @@ def test_averages_over_samples(corpus: Corpus) -> None:
 
 def test_priors_are_learned_from_all_paths(corpus: Corpus) -> None:
     """α from every path's documents, β from the shared counts: the maxima of the joint that is sampled from."""
-    kernel, twice = get_kernel("dense"), repeated(corpus, 2)
+    kernel, twice = get_sampler("dense"), repeated(corpus, 2)
     prior = repeated_prior(make_prior(np.full(4, 0.2), np.full(50, 0.1), 40), 2)
     chain = start_chain(kernel, twice, prior, 0, 0)
     run_chains(kernel, twice, [chain], Plan(0, 30, None, 1, "standard", n_paths=2))
@@ -220,7 +222,7 @@ def test_models_without_a_record_of_agreement_are_read(corpus: Corpus, tmp_path:
 def test_memory_is_told_beforehand(sampler: str, corpus: Corpus) -> None:
     plan = estimate(corpus, 6, sampler, n_paths=3, averaged=True)
     prior = repeated_prior(make_prior(np.ones(6), np.ones(50), 40), 3)
-    state = get_kernel(sampler).init(repeated(corpus, 3), prior, Key(0, 0, 0))
+    state = get_sampler(sampler).init(repeated(corpus, 3), prior, Key(0, 0, 0))
     assert plan.assignments == state.z.nbytes
     assert plan.counts == sum(array.nbytes for array in state[1:])
     assert plan.tokens == corpus.words.nbytes + repeated(corpus, 3).words.nbytes
@@ -232,5 +234,7 @@ def test_senseless_paths_are_refused(corpus: Corpus) -> None:
         LDA(3, n_paths=0).fit(corpus)
     with pytest.raises(InputError, match="doc_topic_paths='last' is not known; choose one of 'mean', 'first'"):
         LDA(3, doc_topic_paths="last").fit(corpus)
-    with pytest.raises(InputError, match='n_paths=2 is for sampling; inference="cvb0" has no paths'):
-        LDA(3, n_paths=2, inference="cvb0").fit(corpus)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_paths'"):  # which couples sampled topics
+        VariationalLDA(3, n_paths=2, method="cvb0")
+    with pytest.raises(InputError, match='n_paths is for sampling; use method="ags" or "mgs"'):
+        CompoundLDA(3, n_paths=2, method="vem").fit(corpus, groups=[0] * corpus.n_docs)

@@ -11,21 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import topicloom.kernels
-from topicloom.kernels import (
-    exponent,
-    foldin,
-    left_to_right,
-    medlda_dense,
-    variational_bayes,
-    variational_collapsed,
-)
+import topicloom
+from topicloom.engine import fold_in_kernels as foldin
+from topicloom.evaluation import particles
+from topicloom.lda.variational import bayes as variational_bayes
+from topicloom.lda.variational import collapsed as variational_collapsed
+from topicloom.medlda import dense as medlda_dense
+from topicloom.numerics import exponent
 
 Call = Callable[..., float]
 COUNTS = np.arange(100, dtype=np.int32)
 CASES: dict[str, tuple[int, Call]] = {
     "foldin": (3, foldin._weigh),
-    "left_to_right": (4, left_to_right._weigh),
+    "left_to_right": (4, particles._weigh),
     "medlda": (3, lambda coef, lift, w: medlda_dense._weigh(COUNTS[: len(w)], 0.1, coef, lift, w)),
     "exponent": (3, lambda x, w, spare: exponent.exponentials(x, 1.0, w, spare) or 0.0),
     "renew": (4, variational_bayes._renew),
@@ -61,7 +59,7 @@ def test_placement_changes_nothing(name: str, n_topics: int) -> None:
 def test_sums_that_may_be_reordered_store_nothing() -> None:
     """The rule behind it, held for every kernel there is."""
     seen = 0
-    for path in Path(topicloom.kernels.__path__[0]).glob("*.py"):
+    for path in Path(topicloom.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.FunctionDef):
                 continue

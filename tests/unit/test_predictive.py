@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicloom.corpus import Corpus, hold_out_tokens, split_halves
+from topicloom.engine.fold_in import fold_in
 from topicloom.errors import InputError
 from topicloom.evaluation import completion_perplexities, completion_perplexity, left_to_right, log_likelihood
 from topicloom.evaluation.predictive import Estimator
-from topicloom.inference.foldin import fold_in
 
 N_WORDS = 12
 ALPHA = np.array([0.1, 0.5, 1.2])

@@ -16,12 +16,12 @@ from topicloom import from_matrix
 from topicloom.corpus import Corpus, split_documents
 from topicloom.corpus.formats import write
 from topicloom.datasets import synthetic_lda
+from topicloom.engine.estimates import phi, theta, topic_counts
+from topicloom.engine.run import Chain
+from topicloom.engine.state import State, rebuild_counts
 from topicloom.errors import InputError
-from topicloom.estimates import phi, theta, topic_counts
 from topicloom.evaluation import log_likelihood
-from topicloom.inference.chain import Chain
-from topicloom.inference.kernel import get_kernel
-from topicloom.inference.state import State, rebuild_counts
+from topicloom.lda.gibbs import get_sampler
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_moves_turn_hard_counts_into_soft_ones(corpus: Corpus, chain: Chain) -> 
 def test_denominator_terms_equal_a_sum_over_all_adjacent_states(measure: str) -> None:
     corpus = from_matrix([[3, 0, 1, 1], [0, 2, 2, 0], [1, 1, 0, 0]])
     chain = train_to(corpus, 3, 2, seed=5)
-    state, prior, kernel = dense_state(chain), chain.prior, get_kernel("dense")
+    state, prior, kernel = dense_state(chain), chain.prior, get_sampler("dense")
     here = state.topic + prior.beta_sum
     # One entry an adjacent state: its weight, its redrawn token, and its counts.
     weights, tokens, states = [], [], []

@@ -14,7 +14,7 @@ from reproduce import _prior_lda, prior_lda
 from topicloom.corpus import split_documents
 from topicloom.corpus.formats import write
 from topicloom.datasets import synthetic_labeled
-from topicloom.models._labels import read_labels
+from topicloom.engine.estimator.label_sets import read_labels
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 
 from saved import file_of, files_in, put, sign
 from topicloom import LDA, Corpus, from_texts, load, resume
-from topicloom.arrays import read_arrays, write_arrays
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.datasets import synthetic_lda
 from topicloom.errors import InputError, StorageError
+from topicloom.files.arrays import read_arrays, write_arrays
 
 
 @pytest.fixture(scope="module")

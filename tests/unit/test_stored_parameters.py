@@ -10,7 +10,7 @@ import pytest
 import topicloom
 from small_models import base
 from topicloom.errors import StorageError
-from topicloom.manifests import MANIFEST, signed
+from topicloom.files.manifests import MANIFEST, signed
 
 TEXTS = ["goal match team", "vote law party", "atom quark field"] * 4
 SHORT = {"max_iter": 4, "burn_in": 2, "lag": 1, "random_state": 1, "predict_burn_in": 1, "predict_samples": 1}
@@ -63,6 +63,40 @@ def test_parameters_that_no_model_has_are_refused(name: str, params: dict[str, A
     folder = written(tmp_path, f"finished {name}", **params)
     with pytest.raises(StorageError, match=r"manifest\.json"):
         _ = topicloom.load(folder).chains_
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "names"),
+    [
+        ("variational cvb0", "LDA", {"method": "inference"}),
+        ("compound vem", "CompoundLDA", {"method": "inference"}),
+        ("labels cvb0", "LabeledLDA", {"method": "inference"}),
+        ("hmm em", "HMM", {"method": "inference", "n_components": "n_states"}),
+    ],
+)
+@pytest.mark.parametrize("status", ["finished", "running"])
+def test_parameters_are_known_by_their_earlier_names(
+    name: str, kind: str, names: dict[str, str], status: str, tmp_path: Path
+) -> None:
+    """And those that a model has no more, as LDA of another method had, are left out."""
+    models = []
+    for folder in (tmp_path / "now", tmp_path / "then"):
+        folder.mkdir()
+        written(folder, f"{status} {name}")
+        if folder.name == "then":
+            manifest = json.loads((folder / MANIFEST).read_text())
+            params = {names.get(key, key): value for key, value in manifest["params"].items()}
+            params |= {"sampler": "auto", "estimator": "cgs_p"} if kind == "LDA" else {}
+            (folder / MANIFEST).write_text(json.dumps(signed(manifest | {"kind": kind, "params": params})))
+        models.append(topicloom.load(folder) if status == "finished" else topicloom.resume(folder))
+    now, then = models
+    assert type(then) is type(now)
+    own = {"checkpoint_dir"}  # where it is
+    assert {k: v for k, v in then.get_params().items() if k not in own} == {
+        k: v for k, v in now.get_params().items() if k not in own
+    }
+    assert then.fingerprint_ == now.fingerprint_
+    assert len(then.chains_) == len(now.chains_)
 
 
 def test_parameters_of_any_right_type_are_read(tmp_path: Path) -> None:

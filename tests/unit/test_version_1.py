@@ -16,9 +16,9 @@ from tests.unit.test_full_disk import FULL, contents, full_at
 
 import topicloom
 from saved import files_in
-from topicloom import directories
 from topicloom.errors import StorageError
-from topicloom.manifests import MANIFEST, VERSION
+from topicloom.files import directories
+from topicloom.files.manifests import MANIFEST, VERSION
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "version1"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())

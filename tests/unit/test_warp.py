@@ -12,12 +12,14 @@ import oracle
 from mutating import compiled_mutant
 from topicloom import LDA
 from topicloom.datasets import synthetic_lda
-from topicloom.inference import warp as glue
-from topicloom.inference.kernel import Key, Schedule, get_kernel, make_prior
-from topicloom.inference.state import as_dense, count_histogram, rebuild_counts
-from topicloom.kernels import warp
-from topicloom.kernels.draw import build_aliases
-from topicloom.kernels.rng import path_key
+from topicloom.engine.prior import make_prior
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.state import as_dense, count_histogram, rebuild_counts
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs import warp as glue
+from topicloom.lda.gibbs import warp_kernels as warp
+from topicloom.numerics.alias import build_aliases
+from topicloom.numerics.rng import path_key
 
 REPLICATES = 40_000
 REJECT = 1e-9  # a right program gets this far once in a billion tries
@@ -115,7 +117,7 @@ def test_one_token_has_the_exact_posterior() -> None:
     """The sizes of topics count here: another word's boosts make them differ."""
     prior = make_prior(np.array([0.3, 0.9, 0.5]), np.array([0.2, 0.5]), 1, {1: np.array([0.1, 3.0, 1.0])})
     case = oracle.Case(oracle.tiny_corpus([[0]], 2), prior)
-    kernel = get_kernel("warp")
+    kernel = get_sampler("warp")
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
         state = kernel.restore(case.corpus, z, 3)
@@ -216,12 +218,12 @@ def is_rejected(module: types.SimpleNamespace) -> bool:
 
 
 def test_the_unchanged_passes_go_through_the_door_of_the_mutants() -> None:
-    assert not is_rejected(compiled_mutant("kernels.warp"))
+    assert not is_rejected(compiled_mutant("lda.gibbs.warp_kernels"))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_wrong_passes_are_rejected(name: str) -> None:
-    assert is_rejected(compiled_mutant("kernels.warp", *MUTANTS[name]))
+    assert is_rejected(compiled_mutant("lda.gibbs.warp_kernels", *MUTANTS[name]))
 
 
 # -- what must not matter ----------------------------------------------------------------------------------------
@@ -237,7 +239,7 @@ def case() -> oracle.Case:
 
 
 def run(case: oracle.Case, sweeps: int, schedule: Schedule, seed: int = 1):
-    kernel = get_kernel("warp")
+    kernel = get_sampler("warp")
     state = kernel.init(case.corpus, case.prior, Key(seed, 0, 0))
     for sweep in range(1, sweeps + 1):
         state, info = kernel.sweep(case.corpus, state, case.prior, Key(seed, 0, sweep), schedule)
@@ -257,7 +259,7 @@ def test_shards_change_nothing(n_mh: int, case: oracle.Case) -> None:
 
 def test_a_restored_state_is_the_same_in_every_array(case: oracle.Case) -> None:
     state = run(case, 3, Schedule())
-    restored = get_kernel("warp").restore(case.corpus, state.z, 20)
+    restored = get_sampler("warp").restore(case.corpus, state.z, 20)
     used = [slice(p, p + n) for p, n in zip(state.list_ptr, state.list_size, strict=False)]
     np.testing.assert_array_equal(state.list_size, restored.list_size)
     for part in used:
@@ -271,7 +273,7 @@ def test_a_restored_state_is_the_same_in_every_array(case: oracle.Case) -> None:
 def test_the_conditional_is_the_exact_one(case: oracle.Case) -> None:
     state = run(case, 1, Schedule())
     for token in (0, 17, case.corpus.n_tokens - 1):
-        weight = get_kernel("warp").conditional(case.corpus, state, case.prior, token)
+        weight = get_sampler("warp").conditional(case.corpus, state, case.prior, token)
         expected = oracle.conditional(case.corpus, state.z.copy(), case.prior, token)
         np.testing.assert_allclose(weight / weight.sum(), expected, rtol=1e-9)
 
@@ -308,7 +310,7 @@ def test_more_topics_than_two_bytes_hold() -> None:
 def test_more_steps_get_further_in_a_sweep(case: oracle.Case) -> None:
     plain = oracle.Case(case.corpus, make_prior(np.full(20, 0.1), np.full(80, 0.05), 60))
     reached = [
-        get_kernel("warp").log_joint(plain.corpus, run(plain, 8, Schedule(1, 1, m)), plain.prior) for m in (1, 8)
+        get_sampler("warp").log_joint(plain.corpus, run(plain, 8, Schedule(1, 1, m)), plain.prior) for m in (1, 8)
     ]
     assert reached[1] > reached[0] + 0.05 * case.corpus.n_tokens
 

@@ -62,14 +62,12 @@ class Sampling:
         Option("--learn/--fixed", help="Learn both priors, or none (default: those not given).", show_default=False),
     ] = None
     estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
-    sampler: Annotated[str, Option(help="Kernel that draws the topics.")] = "auto"
+    sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
     shards: Annotated[
         int, Option(help="Parts of a sweep for threads to share; 1 is exact, more are an approximation.")
     ] = 1
     mh_steps: Annotated[int, Option(help="Proposals a token, of samplers that propose and accept.")] = 2
-    inference: Annotated[str, Option(help="gibbs, or without sampling: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = (
-        "gibbs"
-    )
+    method: Annotated[str, Option(help="gibbs, or without sampling: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = "gibbs"
     tol: Annotated[float, Option(help="Share of tokens that may still move at convergence, if not gibbs.")] = 1e-3
     batch_size: Annotated[int, Option(help="Documents of a minibatch of scvb0 and svb.")] = 128
     chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
@@ -86,29 +84,39 @@ class Sampling:
     seed_weight: Annotated[float, Option(help="Prior weight of a seed word, as a share of its count.")] = 0.5
     checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
 
-    def params(self) -> dict[str, Any]:
-        return {
+    def model(self, **common: Any) -> Any:
+        """The model that these options ask for."""
+        from topicloom.models import LDA, VariationalLDA
+
+        shared = {
             "n_components": self.topics,
             "max_iter": self.sweeps,
             "doc_topic_prior": None if self.alpha is None else _numbers("--alpha", self.alpha),
             "topic_word_prior": self.beta,
             "learn_priors": self.learn,
-            "estimator": self.estimator,
-            "sampler": self.sampler,
             "n_shards": self.shards,
-            "n_mh": self.mh_steps,
-            "inference": self.inference,
-            "tol": self.tol,
-            "batch_size": self.batch_size,
             "n_chains": self.chains,
-            "n_paths": self.paths,
             "random_state": self.seed,
-            "burn_in": self.burn_in,
-            "lag": self.lag,
             "seed_words": None if self.seed_words is None else _seed_words(self.seed_words),
             "seed_weight": self.seed_weight,
             "checkpoint_every": self.checkpoint_every,
+            **common,
         }
+        if self.method == "gibbs":
+            return LDA(
+                **shared, estimator=self.estimator,  # type: ignore[arg-type]  # checked there
+                sampler=self.sampler, n_mh=self.mh_steps, n_paths=self.paths,
+                burn_in=self.burn_in, lag=self.lag,
+            )  # fmt: skip
+        self._refuse_sampling()
+        return VariationalLDA(**shared, method=self.method, tol=self.tol, batch_size=self.batch_size)  # type: ignore[arg-type]  # checked there
+
+    def _refuse_sampling(self) -> None:
+        """Options that only sampling has, given for a method that draws nothing."""
+        for name in ("estimator", "sampler", "mh_steps", "paths", "burn_in", "lag"):
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                option = f"--{name.replace('_', '-')}"
+                raise InputError(f"{option} is for sampling, and --method {self.method} draws nothing; leave it out.")
 
 
 def _count_or_share(name: str, text: str | None) -> int | float | None:

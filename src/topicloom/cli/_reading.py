@@ -12,7 +12,7 @@ from topicloom.errors import InputError
 
 if TYPE_CHECKING:
     from topicloom.corpus import Corpus
-    from topicloom.models.base import TopicModel
+    from topicloom.engine.estimator.topics import TopicModel
 
 _FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt or folder"
 _OF_ONE_FORMAT = ("delimiter", "encoding", "transpose")  # options that say nothing about a file of another format

@@ -10,16 +10,7 @@ from typer import Option
 
 from topicloom.cli._options import Cutting
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import (
-    Jobs,
-    Json,
-    ModelDir,
-    load_topics,
-    say,
-    show_json,
-    show_table,
-    table_width,
-)
+from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table, table_width
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import write_rows
 from topicloom.errors import InputError, counted
@@ -34,7 +25,7 @@ class Compounding:
 
     topics: Annotated[int, Option("--topics", "-k", help="Number of topics.")] = 10
     sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 500
-    inference: Annotated[str, Option(help="ags (auxiliary variables), mgs (Langevin dynamics) or vem.")] = "ags"
+    method: Annotated[str, Option(help="ags (auxiliary variables), mgs (Langevin dynamics) or vem.")] = "ags"
     concentration: Annotated[
         float | None, Option(help="How close documents are to their collection (default: learned).", metavar="G")
     ] = None
@@ -44,7 +35,7 @@ class Compounding:
     beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
     burn_in: Annotated[int | None, Option(help="First sweep whose draws count (default: half of the sweeps).")] = None
     lag: Annotated[int, Option(help="Sweeps between draws.")] = 5
-    sampler: Annotated[str, Option(help="Kernel that draws the topics.")] = "auto"
+    sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
     shards: Annotated[int, Option(help="Parts of a sweep for threads to share; 1 is exact.")] = 1
     estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
     chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
@@ -60,7 +51,7 @@ class Compounding:
         except ValueError:
             raise InputError(f"--collection-prior {self.collection_prior}: expected a number, or 'learn'.") from None
         return CompoundLDA(
-            self.topics, max_iter=self.sweeps, inference=self.inference, concentration=self.concentration,  # type: ignore[arg-type]  # checked there
+            self.topics, max_iter=self.sweeps, method=self.method, concentration=self.concentration,  # type: ignore[arg-type]  # checked there
             collection_prior=alpha, topic_word_prior=self.beta, burn_in=self.burn_in, lag=self.lag,
             sampler=self.sampler, estimator=self.estimator, n_chains=self.chains, n_paths=self.paths,  # type: ignore[arg-type]
             n_shards=self.shards, random_state=self.seed, checkpoint_every=self.checkpoint_every, **others,

@@ -71,7 +71,7 @@ def convert(
 def _write_fitted(output: Path, to: str, directory: Path, estimator: str | None) -> None:
     """What the model publishes; or, if another estimator is asked for, its estimate of the last sample."""
     model = load_topics(directory)
-    if estimator is None or estimator == model.estimator:
+    if estimator is None or estimator == getattr(model, "estimator", None):
         table = model.doc_topic_ if to == "doc-topics" else model.topic_word_.T
     else:
         table = _estimated(model, to, estimator)
@@ -80,7 +80,7 @@ def _write_fitted(output: Path, to: str, directory: Path, estimator: str | None)
 
 
 def _draws_topics(model: Any) -> bool:
-    return getattr(model, "inference", "gibbs") in ("gibbs", "ags", "mgs")
+    return getattr(model, "method", "gibbs") in ("gibbs", "ags", "mgs")
 
 
 def _estimated(model: Any, to: str, estimator: str) -> "FloatArray":
@@ -91,7 +91,7 @@ def _estimated(model: Any, to: str, estimator: str) -> "FloatArray":
 
 
 def _write_estimates(output: Path, to: str, state: "MalletState", estimator: str) -> None:
-    from topicloom.estimates import phi, theta, topic_counts
+    from topicloom.engine.estimates import phi, theta, topic_counts
 
     counts = topic_counts(*state, estimator, docs=to == "doc-topics", words=to == "topic-words")  # type: ignore[arg-type]  # checked there
     if counts.doc is not None:
@@ -117,7 +117,7 @@ def _write_table(output: Path, to: str, names: "Corpus | tuple[str, ...]", table
 def _kind(path: Path, format: str | None) -> str:
     """ "model", "mallet-state" or "corpus"."""
     from topicloom.corpus._lines import open_bytes
-    from topicloom.manifests import MANIFEST
+    from topicloom.files.manifests import MANIFEST
 
     if not path.exists():
         raise InputError(f"there is no file {path}.")
@@ -133,9 +133,9 @@ def _corpus_of(kind: str, path: Path, reading: Reading, cutting: Cutting) -> "Co
     if kind == "corpus":
         return reading.read(path, **cutting.options())
     if kind == "model":
-        from topicloom.directories import Stored
-        from topicloom.manifests import CORPUS
-        from topicloom.storage import read_corpus
+        from topicloom.engine.checkpoint import read_corpus
+        from topicloom.files.directories import Stored
+        from topicloom.files.manifests import CORPUS
 
         stored = Stored.open(path)
         if not stored.has(CORPUS):
@@ -158,7 +158,7 @@ def _state_of(kind: str, path: Path) -> "MalletState":
         )
     chain = model.chains_[model.best_chain_]
     if model.n_paths > 1:  # the file has one topic a token
-        from topicloom.inference.paths import first_path
+        from topicloom.engine.multipath import first_path
 
         return MalletState(model.corpus_, *first_path(model.corpus_, chain.state.z, chain.prior))
     return MalletState(model.corpus_, chain.state, chain.prior)
@@ -208,9 +208,9 @@ def _about_corpus(corpus: "Corpus") -> dict[str, Any]:
 
 def _about_run(path: Path) -> dict[str, Any]:
     import topicloom
-    from topicloom import storage
-    from topicloom.directories import Stored
-    from topicloom.manifests import CORPUS
+    from topicloom.engine.checkpoint import read_corpus
+    from topicloom.files.directories import Stored
+    from topicloom.files.manifests import CORPUS
 
     stored = Stored.open(path)
     manifest = stored.manifest
@@ -222,7 +222,7 @@ def _about_run(path: Path) -> dict[str, Any]:
         "seed": manifest["seed"],
     }
     if stored.has(CORPUS):
-        found |= _about_corpus(storage.read_corpus(stored))
+        found |= _about_corpus(read_corpus(stored))
     found["sweeps_by_chain"] = {str(index): stored.read_chain(index)[2]["sweep"] for index in stored.chains()}
     if manifest["status"] == "finished":
         model = topicloom.load(path)

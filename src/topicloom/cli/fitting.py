@@ -13,8 +13,8 @@ from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
     from topicloom.corpus.corpus import Corpus
+    from topicloom.engine.estimator.topics import TopicModel
     from topicloom.models import LDA
-    from topicloom.models.base import TopicModel
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
 RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the run.", show_default=False)]
@@ -37,9 +37,7 @@ def fit(
     Checkpoints are kept in DIR. After Ctrl-C, or if the machine goes down, `topicloom resume DIR` goes on from the last
     one; the finished model is the same, bit for bit.
     """
-    from topicloom.models import LDA
-
-    model = LDA(**sampling.params(), checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
+    model = sampling.model(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
     _finish(model, out, quiet, json)
 
@@ -64,8 +62,8 @@ def fit_to(model: Any, corpus: "Corpus", out: Path) -> None:
 
 def check_out(out: Path) -> None:
     """Whether a run can start in this directory."""
-    from topicloom.directories import is_free
-    from topicloom.manifests import MANIFEST
+    from topicloom.files.directories import is_free
+    from topicloom.files.manifests import MANIFEST
 
     if not is_free(out):
         is_run = (out / MANIFEST).exists()
@@ -83,19 +81,19 @@ def resume(
     json: Json = False,
 ) -> None:
     """Go on with a run that was stopped, or with a finished model to more sweeps."""
-    from topicloom import storage
-    from topicloom.manifests import read_manifest
+    from topicloom import models
+    from topicloom.files.manifests import read_manifest
 
     manifest = read_manifest(directory)
     planned = manifest["params"].get("max_iter")
     if manifest["status"] == "finished" and sweeps in (None, planned):
-        model = storage.load(directory)
+        model = models.load(directory)
         if not quiet:
             done = counted(model.n_iter_, "sweeps")
             say(f"the run in {directory} is finished, with {done}; --sweeps N goes on to N in all.")
     else:
         try:
-            model = storage.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
+            model = models.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
         except KeyboardInterrupt:
             tell_stopped(directory, None)
     _finish(model, directory, quiet, json)
@@ -112,7 +110,7 @@ def _finish(model: "LDA", out: Path, quiet: bool, json: bool) -> None:
 
 
 def tell_stopped(out: Path, sweeps: int | None) -> None:
-    from topicloom.manifests import MANIFEST
+    from topicloom.files.manifests import MANIFEST
 
     if not (out / MANIFEST).exists():
         say("interrupted before the first sweep; nothing is kept.")

@@ -36,7 +36,7 @@ class Labeling:
     lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains; all are averaged.")] = 1
     seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
-    inference: Annotated[str, Option(help="gibbs, or without sampling cvb0.")] = "gibbs"
+    method: Annotated[str, Option(help="gibbs, or without sampling cvb0.")] = "gibbs"
     beta: Annotated[float, Option(help="Prior of words.", metavar="B")] = 0.1
     ranking: Annotated[str, Option(help="counts (without the prior) or theta (with it).")] = "counts"
     label_rule: Annotated[str, Option(help="meta, count, threshold or proportional: how many labels.")] = "meta"
@@ -56,7 +56,7 @@ class Labeling:
         kind: Any = getattr(models, _MODELS[self.model])
         model: LabeledLDA = kind(
             max_iter=self.sweeps, burn_in=self.burn_in, lag=self.lag, n_chains=self.chains, random_state=self.seed,
-            inference=self.inference, topic_word_prior=self.beta, ranking=self.ranking, label_rule=self.label_rule,
+            method=self.method, topic_word_prior=self.beta, ranking=self.ranking, label_rule=self.label_rule,
             n_labels=self.n_labels, holdout=self.holdout, checkpoint_every=self.checkpoint_every, **own, **others,
         )  # fmt: skip
         return model
@@ -191,7 +191,7 @@ def _write_csv(
 def label_measures(model: "LabeledLDA", corpus: "Corpus", measures: list[str] | None) -> dict[str, float]:
     """How well a model predicts the labels that documents have."""
     from topicloom import evaluation
-    from topicloom.models._labels import beside, true_labels
+    from topicloom.engine.estimator.label_sets import beside, true_labels
 
     if corpus.labels is None:
         raise InputError("the documents have no labels to compare with; name their column with --label-column.")

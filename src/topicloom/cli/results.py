@@ -87,7 +87,7 @@ def topic_shares(model: "LDA") -> "FloatArray":
 
 
 def _best_words(model: "LDA", n_words: int) -> list[list[tuple[str, float]]]:
-    from topicloom.explore.frames import top_word_numbers
+    from topicloom.engine.estimator.tables import top_word_numbers
 
     phi = model.topic_word_
     numbers = top_word_numbers(phi, n_words)

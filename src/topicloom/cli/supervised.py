@@ -18,7 +18,7 @@ from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
     from topicloom.corpus import Corpus
-    from topicloom.models.medlda_base import SupervisedTopics
+    from topicloom.medlda.supervised import SupervisedTopics
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from topicloom.cli._run import Json, say, show_json
 
 def warmup(json: Json = False) -> None:
     """Compile the samplers and measures, once after an install, so that the first fit starts at once."""
-    from topicloom.kernels._cache import reporter
+    from topicloom.numerics.cache import reporter
 
     say("compiling all samplers and measures: up to some minutes.")
     reporter.said_compiling = True
@@ -32,11 +32,11 @@ def warmup(json: Json = False) -> None:
 def compile_all() -> list[str]:
     """Use everything that compiles, on a corpus of no size; returns the names of the samplers."""
     from topicloom import datasets, evaluation, mallet
-    from topicloom.inference.kernel import kernel_names
+    from topicloom.lda.gibbs import sampler_names
     from topicloom.models import LDA, CompoundLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
 
     corpus = datasets.bars(n_docs=20, doc_length=20).corpus
-    names = kernel_names()
+    names = sampler_names()
     for name in names:
         # Two chains, kept samples and learned priors touch all that a fit can.
         for estimator in ("standard", "cgs_p"):
@@ -48,14 +48,14 @@ def compile_all() -> list[str]:
             model.perplexity(corpus)
     LDA(500, max_iter=1, random_state=0).fit(corpus)  # starts in a way of its own
     labeled = datasets.synthetic_labeled(20, 10, 3, doc_length=5).corpus
-    for inference, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):
+    for method, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):
         PriorLDA(
-            inference=inference, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, lag=1,
+            method=method, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, lag=1,
             predict_burn_in=1, predict_samples=1, random_state=0,
         ).fit(labeled)  # fmt: skip
     grouped = datasets.synthetic_compound(2, 10, 10, 3, doc_length=5).corpus
     CompoundLDA(3, max_iter=25, random_state=0).fit(grouped)
-    CompoundLDA(3, inference="mgs", max_iter=5, random_state=0).fit(grouped)
+    CompoundLDA(3, method="mgs", max_iter=5, random_state=0).fit(grouped)
     supervised: tuple[dict[str, Any], ...] = (
         {"sampler": "mh", "loss": "hinge", "estimator": "standard"},
         {"sampler": "dense", "loss": "logistic", "estimator": "cgs_p"},

@@ -13,8 +13,8 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, Int64Array
-from topicloom.arrays import replacing_file
 from topicloom.errors import InputError
+from topicloom.files.arrays import replacing_file
 
 BLOCK_BYTES = 1 << 18  # small enough for the parser's arrays to stay in the processor's cache
 _LONGEST_NUMBER = 18  # digits that int64 holds whatever they are

@@ -11,8 +11,8 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
-from topicloom.arrays import array_in_file, cannot_write
 from topicloom.corpus._checks import read_only
+from topicloom.files.arrays import array_in_file, cannot_write
 
 BLOCK_TOKENS = 1 << 20
 

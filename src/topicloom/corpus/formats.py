@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from topicloom.arrays import as_path
 from topicloom.corpus._bow_files import read_folder, read_ldac, read_uci
 from topicloom.corpus._checks import items
 from topicloom.corpus._lines import replacing, word_list
@@ -36,6 +35,7 @@ from topicloom.corpus._writers import (
 )
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, StorageError
+from topicloom.files.arrays import as_path
 
 PathLike = str | os.PathLike[str]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import AnyArray
-from topicloom.arrays import check_digest, file_of, from_bytes, read_arrays, read_info, to_bytes, write_arrays
 from topicloom.corpus._checks import shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus._streams import growing_in
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.corpus.formats import read
 from topicloom.errors import InputError
-from topicloom.stored_checks import check_corpus, refusing
+from topicloom.files.arrays import check_digest, file_of, from_bytes, read_arrays, read_info, to_bytes, write_arrays
+from topicloom.files.checks import check_corpus, refusing
 
 PathLike = str | os.PathLike[str]
 _LARGE = ("words", "weights")  # an entry for each token

@@ -16,8 +16,8 @@ from topicloom.corpus._checks import as_array, check_choice, check_number, shown
 from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import Topics, check_n_words, check_word_lists, is_matrix, top_words
-from topicloom.kernels._jit import kernel
-from topicloom.kernels.product import product
+from topicloom.numerics.jit import kernel
+from topicloom.numerics.product import product
 
 Window: TypeAlias = int | Literal["document"]
 

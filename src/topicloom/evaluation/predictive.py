@@ -14,20 +14,19 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import as_array, check_choice, check_seed, check_whole
 from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.corpus.splits import split_halves
+from topicloom.engine.fold_in import FoldIn, fold_in, sorted_words
+from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
+from topicloom.evaluation.particles import estimate_documents, scratch
 from topicloom.evaluation.topics import check_alpha, check_distributions, check_topics
-from topicloom.inference.foldin import FoldIn, fold_in, sorted_words
-from topicloom.inference.parallel import cut, resolve_jobs, run_parallel
-from topicloom.kernels._jit import as_input, kernel, reducing_kernel
-from topicloom.kernels.left_to_right import estimate_documents, scratch
-from topicloom.kernels.rng import path_key
+from topicloom.numerics.jit import as_input, kernel, reducing_kernel
+from topicloom.numerics.rng import Purpose, path_key
 
 Estimator: TypeAlias = Literal["cgs_p", "standard"]
 Halves: TypeAlias = tuple[Corpus, Corpus]
 Split: TypeAlias = Callable[[Corpus], Halves] | Halves
 
 _ESTIMATORS = ("standard", "cgs_p")
-_LEFT_TO_RIGHT = 0x6C3272  # keeps these streams apart from others with the same seed
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 
 
@@ -145,7 +144,7 @@ def left_to_right(
     word_topic = as_input(_by_word(phi))
     words = as_input(sorted_words(corpus))
     out = np.empty(corpus.n_docs)
-    key = path_key(_LEFT_TO_RIGHT, seed)
+    key = path_key(Purpose.LEFT_TO_RIGHT, seed)
 
     def run(part: tuple[int, int]) -> None:
         longest = int(corpus.doc_lengths[part[0] : part[1]].max())

@@ -9,7 +9,7 @@ import scipy  # its parts are loaded when they are used
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus._checks import as_array, as_numbers, check_choice, check_whole, shown
 from topicloom.errors import InputError
-from topicloom.kernels.product import product
+from topicloom.numerics.product import product
 
 Topics: TypeAlias = Sequence[Sequence[str]] | AnyArray
 Metric: TypeAlias = Literal["jensen_shannon", "hellinger", "cosine"]

@@ -1,0 +1,1 @@
+"""Topics across collections: compound LDA."""

@@ -1,0 +1,27 @@
+"""Corpora that are always at hand: real text from this machine, and synthetic corpora with known truth."""
+
+from topicloom.datasets.examples import docstrings
+from topicloom.datasets.synthetic import (
+    Synthetic,
+    SyntheticCompound,
+    SyntheticZipf,
+    bands,
+    bars,
+    synthetic_compound,
+    synthetic_labeled,
+    synthetic_lda,
+    zipf,
+)
+
+__all__ = [
+    "Synthetic",
+    "SyntheticCompound",
+    "SyntheticZipf",
+    "bands",
+    "bars",
+    "docstrings",
+    "synthetic_compound",
+    "synthetic_labeled",
+    "synthetic_lda",
+    "zipf",
+]

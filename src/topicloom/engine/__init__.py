@@ -1,0 +1,1 @@
+"""What every model runs on: samplers, the one loop, checkpoints, threads, estimates. It knows no family of models."""

@@ -1,0 +1,143 @@
+"""The one way a chain is written and read, and what its file must hold.
+
+A checkpoint has trace, kept samples and what the sampler says it needs (``to_arrays``). With the corpus and the seed it
+is all that is needed to go on exactly. What is read is checked before anything is computed with it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from topicloom._types import AnyArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.stored import corpus_part, is_mapped, load_corpus
+from topicloom.engine.checks import check_sweep
+from topicloom.engine.run import Chain, Trace
+from topicloom.engine.sampler import Course, Sampler
+from topicloom.engine.state import new_assignments
+from topicloom.files.checks import Contents, Expected
+from topicloom.files.directories import Part, Stored
+from topicloom.files.directories import start_run as start_directory
+from topicloom.files.manifests import CORPUS
+
+_COURSE = "course_"  # how arrays of a chain's course are named
+_CHUNK = 1 << 20  # tokens looked at together
+
+
+def start_run(
+    folder: Path,
+    corpus: Corpus,
+    kind: str,
+    params: Mapping[str, Any],
+    seed: int,
+    beside: Mapping[str, Part] | None = None,
+) -> Stored:
+    """Prepare a directory for checkpoints, with the corpus and what stands ``beside`` it."""
+    return start_directory(folder, kind, params, seed, {CORPUS: corpus_part(corpus), **(beside or {})})
+
+
+def read_corpus(stored: Stored) -> Corpus:
+    """The corpus, if it is the one that the manifest names."""
+    with stored.opening(CORPUS) as (path, digest):
+        return load_corpus(path, digest=digest)
+
+
+def save_chain(run: Stored, sampler: Sampler, chain: Chain) -> None:
+    """Write a checkpoint."""
+    run.save_chain(chain.index, chain_part(sampler, chain))
+
+
+def chain_part(sampler: Sampler, chain: Chain) -> Part:
+    """A chain as arrays and info."""
+    arrays = sampler.to_arrays(chain)
+    arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
+    if chain.kept is not None:
+        arrays |= {f"kept_{name}": a for name, a in chain.kept.to_arrays().items()}
+    if chain.course is not None:
+        arrays |= {_COURSE + name: a for name, a in chain.course._asdict().items()}
+    n_kept = chain.kept.n_samples if chain.kept is not None else 0
+    info = {"index": chain.index, "sweep": chain.sweep, "kept": n_kept, "converged": chain.converged}
+    return arrays, info
+
+
+def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampler, **sizes: int | None) -> Chain:
+    """Read a checkpoint. ``sizes`` are those that the model knows, as K topics or V words; a stream has no corpus."""
+    in_file = sampler.by_token and corpus is not None and is_mapped(corpus)
+    path, arrays, info = stored.read_chain(index, mapped=("z",) if in_file else ())
+    if corpus is not None:
+        sizes = {"D": corpus.n_docs, "V": corpus.n_words, "N": corpus.n_tokens, **sizes}
+    file = Contents(path, arrays, info, **sizes)
+    check_sweep(file, index, sampler.recorded, converges=sampler.converges)
+    sampler.check(file, corpus, index)
+    if any(name.startswith(_COURSE) for name in arrays):
+        assert corpus is not None
+        _check_course(file, corpus, sampler)
+    file.expect_no_others()
+    if in_file:  # the checkpoint stays as it is
+        assert corpus is not None
+        z = new_assignments(corpus, file.sizes["K"])
+        z[:] = arrays["z"]
+        arrays = {**arrays, "z": z}
+    state, prior, extra = sampler.from_arrays(sampler, corpus, arrays)
+    trace = load_trace({name: a for name, a in arrays.items() if name.startswith("trace_")}, "trace_")
+    kept = sampler.kept_from(_without("kept_", arrays), info["kept"]) if info.get("kept") else None
+    course = Course(**_without(_COURSE, arrays)) if _without(_COURSE, arrays) else None
+    converged = info.get("converged", False)
+    return Chain(info["index"], info["sweep"], state, prior, trace, kept, extra, course, converged)
+
+
+def _without(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """The arrays that have a prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+def load_trace(arrays: dict[str, AnyArray], prefix: str) -> Trace:
+    """A trace; what files of earlier versions lack is empty."""
+    return Trace(**{name: arrays[key].tolist() for name in asdict(Trace()) if (key := prefix + name) in arrays})
+
+
+# -- sweeps in blocks -----------------------------------------------------------------------------------------------
+
+
+def _check_course(file: Contents, corpus: Corpus, sampler: Sampler) -> None:
+    """Blocks that cover documents and words once, and moves that the counts allow."""
+    ways = sampler.ways
+    course = {
+        "way": Expected("i8", (1,), low=min(ways, default=1), high=max(ways, default=0)),
+        "docs": Expected("i8", ("shards", "pieces", 2), low=0, high=corpus.n_docs),
+        "words": Expected("i8", ("parts", 2), low=0, high=corpus.n_words),
+        "unseen": Expected("i8", ("parts", "lag", "K"), low=-corpus.n_tokens, high=corpus.n_tokens),
+    }
+    file.expect(course, "course_")
+    sizes, arrays = file.sizes, file.arrays
+    if sizes["lag"] != max(1, sizes["pieces"] // 2) or sizes["shards"] < sizes["parts"]:
+        file.fail("the arrays 'course_docs' and 'course_unseen' do not fit each other")
+    for name, size in (("course_docs", corpus.n_docs), ("course_words", corpus.n_words)):
+        parts = arrays[name].reshape(-1, 2)
+        parts = parts[parts[:, 0] != parts[:, 1]]
+        edges = np.append(parts[:, 0], size)
+        if (
+            len(parts) == 0
+            or edges[0] != 0
+            or np.any(np.diff(edges) <= 0)
+            or not np.array_equal(edges[1:], parts[:, 1])
+        ):
+            file.fail(f"the parts of the array {name!r} do not cover everything once")
+    counted = _counts_by_part(corpus, arrays["z"], arrays["course_words"], sizes["K"])
+    unseen = arrays["course_unseen"]
+    before = counted[:, None] - np.cumsum(unseen[:, ::-1], axis=1)  # before the last step, the last two, …
+    if np.any(unseen.sum(axis=2) != 0) or np.any(before < 0):
+        file.fail("the array 'course_unseen' has moves that its counts do not allow")
+
+
+def _counts_by_part(corpus: Corpus, z: AnyArray, words: AnyArray, n_topics: int) -> AnyArray:
+    """Tokens [parts, K] of each part of the words in each topic."""
+    part_of = np.repeat(np.arange(len(words)), words[:, 1] - words[:, 0])
+    out = np.zeros(len(words) * n_topics, np.int64)
+    for start in range(0, len(z), _CHUNK):
+        part = part_of[corpus.words[start : start + _CHUNK]]
+        out += np.bincount(part * n_topics + z[start : start + _CHUNK], minlength=len(out))
+    return out.reshape(len(words), n_topics)

@@ -1,0 +1,227 @@
+"""First assignments, counts from assignments, and the collapsed joint probability of both."""
+
+from math import lgamma, log
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.numerics.jit import bare_kernel, kernel, step
+from topicloom.numerics.rng import uniform
+from topicloom.numerics.search import search_sums
+
+_SHORT, _SMALL = 8, 1e30  # so many factors, each of up to that, have a product that is a number
+
+
+@kernel
+def rebuild(words: Int32Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array) -> None:
+    """Fill the counts that the assignments imply."""
+    word_topic[:] = 0
+    topic[:] = 0
+    for i in range(words.shape[0]):
+        word_topic[words[i], z[i]] += 1
+        topic[z[i]] += 1
+
+
+@kernel
+def document_counts(doc_ptr: Int64Array, z: AnyArray, out: FloatArray) -> None:
+    """Fill a documents × topics matrix with n_dk."""
+    out[:] = 0.0
+    for d in range(doc_ptr.shape[0] - 1):
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            out[d, z[i]] += 1.0
+
+
+@bare_kernel
+def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, met_in: Int64Array) -> tuple[float, float]:
+    """Number of topics and of tokens in a token's document, on average over the tokens of the given documents.
+
+    ``met_in`` is scratch, a number a topic that is no document's.
+    """
+    topics, lengths, n_tokens = 0.0, 0.0, 0.0
+    for d in docs:
+        n_met = 0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            n_met += met_in[z[i]] != d
+            met_in[z[i]] = d
+        length = doc_ptr[d + 1] - doc_ptr[d]
+        topics += length * n_met
+        lengths += length * length
+        n_tokens += length
+    if n_tokens == 0.0:
+        return 0.0, 0.0
+    return topics / n_tokens, lengths / n_tokens
+
+
+@bare_kernel
+def count_runs(
+    words: Int32Array, doc_ptr: Int64Array, most: int, doc_runs: Int64Array, word_runs: Int64Array,
+    doc_tokens: Int64Array, word_tokens: Int64Array,
+) -> None:  # fmt: skip
+    """How many runs of tokens of one word a document has, and a word, and tokens, up to so many of each run."""
+    for out in (doc_runs, word_runs, doc_tokens, word_tokens):
+        out[:] = 0
+    for d in range(doc_ptr.shape[0] - 1):
+        before, length = -1, 0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            if words[i] != before:
+                before, length = words[i], 0
+                doc_runs[d] += 1
+                word_runs[before] += 1
+            if length < most:
+                length += 1
+                doc_tokens[d] += 1
+                word_tokens[before] += 1
+
+
+@bare_kernel
+def in_order(words: Int32Array, doc_ptr: Int64Array) -> bool:
+    """Whether no document has a word after a later one."""
+    for d in range(doc_ptr.shape[0] - 1):
+        for i in range(doc_ptr[d] + 1, doc_ptr[d + 1]):
+            if words[i] < words[i - 1]:
+                return False
+    return True
+
+
+@bare_kernel
+def cut_by_loads(tokens: Int64Array, runs: Int64Array, token: float, run: FloatArray, edges: Int64Array) -> None:
+    """Cut documents or words into parts of about equal loads: so much a token, and so much a run (each, or all).
+
+    ``edges`` [parts + 1] is filled with where parts begin and end; some may be empty.
+    """
+    n, n_parts, pace = tokens.shape[0], edges.shape[0] - 1, 1 if run.shape[0] == tokens.shape[0] else 0
+    total = n  # 1 each keeps those without tokens from piling up in one part
+    for i in range(n):
+        total += int(token * tokens[i] + run[i * pace] * runs[i])
+    edges[:] = n
+    edges[0] = 0
+    reached, part = 0, 1
+    for i in range(n):
+        reached += int(token * tokens[i] + run[i * pace] * runs[i]) + 1
+        while part < n_parts and reached * n_parts >= total * part:
+            edges[part] = i
+            part += 1
+
+
+@bare_kernel
+def draw_from_prior(
+    words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
+    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, running: FloatArray, stream: UInt64Array,
+    z: AnyArray,
+) -> None:  # fmt: skip
+    """First assignments: topic k with weight α_k, times the prior mean of φ_kv for a seed word.
+
+    ``alpha_sums`` holds each row's running sums of α; ``running`` is scratch, a number a topic.
+    """
+    n_topics = alpha_sums.shape[1]
+    for d in range(doc_ptr.shape[0] - 1):
+        sums = alpha_sums[alpha_row[d]]
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            v = words[i]
+            u = uniform(stream)
+            if boost_row[v] < 0:
+                x, k = u * sums[n_topics - 1], int(u * n_topics)
+                if x >= sums[k] or (k > 0 and x < sums[k - 1]):  # where it is if all α are equal, and else by search
+                    k = search_sums(sums, x)
+                z[i] = k
+            else:
+                total = 0.0
+                for k in range(n_topics):
+                    a = sums[k] - (sums[k - 1] if k > 0 else 0.0)
+                    total += a * (beta[v] + boost[boost_row[v], k]) / beta_sum[k]
+                    running[k] = total
+                z[i] = search_sums(running, u * total)
+
+
+@step
+def log_rise(n: int, a: float) -> float:
+    """log Γ(n + a)/Γ(a), n ≥ 1: of a(a + 1) … (a + n − 1) where that is short, as most counts are small."""
+    if n > _SHORT or a > _SMALL:
+        return lgamma(n + a) - lgamma(a)
+    product = a
+    for j in range(1, n):
+        product *= a + j
+    return log(product)
+
+
+@step
+def _beta(v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatArray) -> float:
+    return float(beta[v] + boost[boost_row[v], k] if boost_row[v] >= 0 else beta[v])
+
+
+@bare_kernel
+def log_joint_documents(
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_sum: FloatArray,
+    alpha_row: Int32Array, doc: Int64Array,
+) -> float:  # fmt: skip
+    """Of some documents log p(z | α) with θ integrated out (first half of CVB eq. 7).
+
+    ``doc`` is scratch, a zero a topic.
+    """
+    total = 0.0
+    for d in range(doc_start, doc_stop):
+        start, stop = doc_ptr[d], doc_ptr[d + 1]
+        a = alpha[alpha_row[d]]
+        for i in range(start, stop):
+            doc[z[i]] += 1
+        for i in range(start, stop):
+            k = z[i]
+            if doc[k] > 0:  # each topic of the document once; clears the counts for the next document
+                total += log_rise(doc[k], a[k])
+                doc[k] = 0
+        s = alpha_sum[alpha_row[d]]
+        total += lgamma(s) - lgamma(s + (stop - start))
+    return total
+
+
+@bare_kernel
+def log_joint_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
+    """The part of log p(w | z, β) that depends on how many tokens topics have."""
+    total = 0.0
+    for k in range(topic.shape[0]):
+        total += lgamma(beta_sum[k]) - lgamma(beta_sum[k] + topic[k])
+    return total
+
+
+@bare_kernel
+def log_joint_words(
+    word_start: int, word_stop: int, word_topic: Int32Array, beta: FloatArray, boost_row: Int32Array, boost: FloatArray
+) -> float:  # fmt: skip
+    """Of some words log p(w | z, β) with φ integrated out (second half of CVB eq. 7), but for topics' totals.
+
+    From a dense matrix of counts.
+    """
+    total = 0.0
+    for v in range(word_start, word_stop):
+        for k in range(word_topic.shape[1]):
+            if word_topic[v, k] > 0:
+                total += log_rise(word_topic[v, k], _beta(v, k, beta, boost_row, boost))
+    return total
+
+
+@bare_kernel
+def log_joint_lists(
+    word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array,
+    beta: FloatArray, boost_row: Int32Array, boost: FloatArray,
+) -> float:  # fmt: skip
+    """The same from lists of topics and counts."""
+    total = 0.0
+    for v in range(word_start, word_stop):
+        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+            total += log_rise(entries[j] >> 32, _beta(v, entries[j] & 0xFFFFFFFF, beta, boost_row, boost))
+    return total
+
+
+@kernel
+def count_histogram(counts: Int32Array, out: Int64Array) -> None:
+    """How often each value but 0 occurs in a matrix of counts."""
+    for v in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            if counts[v, k] > 0:  # few are
+                out[counts[v, k]] += 1
+
+
+@bare_kernel
+def list_histogram(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, out: Int64Array) -> None:
+    """How often each count occurs in the lists."""
+    for v in range(list_size.shape[0]):
+        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+            out[entries[j] >> 32] += 1

@@ -1,0 +1,174 @@
+"""Estimates of θ and φ from assignments: functions of (corpus, state, prior), whatever sampler made the state.
+
+Both estimators add the prior to expected topic counts and normalise. ``standard`` takes the drawn topics as they are
+(CGS_p eqs. 2, 3); ``cgs_p`` takes every token's full conditional in place of its drawn topic (eqs. 33, 40, 41), which
+averages over all states that differ from the sample in one token. Averages over samples are sums of such counts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import check_choice
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.counts import document_counts
+from topicloom.engine.prior import Prior
+from topicloom.engine.soft_counts import add_soft_counts, dense_scratch
+from topicloom.engine.state import AnyState, State, as_dense, rebuild_counts
+from topicloom.engine.threads import cut, resolve_jobs, run_parallel
+from topicloom.errors import InputError
+
+Estimator = Literal["standard", "cgs_p"]
+ESTIMATORS: tuple[Estimator, ...] = ("standard", "cgs_p")
+_NONE = np.zeros((0, 0))
+Block = tuple[int, int, int, int]  # documents from, to, words from, to
+
+
+@dataclass
+class Counts:
+    """Topic counts of documents and of words, hard or soft, summed over ``n_samples`` samples."""
+
+    doc: FloatArray | None  # [D, K]; of a sampler over documents' labels, one entry for each label of each document
+    word: FloatArray | None  # [V, K]
+    n_samples: int = 1
+    eta: FloatArray | None = None  # [K, C] a supervised model's weights, summed as well
+
+    def __add__(self, other: "Counts") -> "Counts":
+        def add(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+            return None if a is None or b is None else a + b
+
+        return Counts(
+            add(self.doc, other.doc),
+            add(self.word, other.word),
+            self.n_samples + other.n_samples,
+            add(self.eta, other.eta),
+        )
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """What a checkpoint has of it."""
+        return {name: a for name, a in (("doc", self.doc), ("word", self.word), ("eta", self.eta)) if a is not None}
+
+
+def topic_counts(
+    corpus: Corpus,
+    state: AnyState,
+    prior: Prior,
+    estimator: Estimator = "cgs_p",
+    *,
+    docs: bool = True,
+    words: bool = True,
+    n_jobs: int = 1,
+) -> Counts:
+    """Expected topic counts by document and by word under the chosen estimator.
+
+    Beyond the outputs a thread needs memory for K numbers. The result is the same, bit for bit, for any ``n_jobs``.
+    """
+    check_choice("estimator", estimator, ESTIMATORS)
+    shape = (corpus.n_docs, prior.n_topics)
+    if estimator == "standard":
+        doc = np.empty(shape) if docs else None
+        if doc is not None:
+            document_counts(corpus.doc_ptr, state.z, doc)
+        return Counts(doc, as_dense(state).word_topic.astype(np.float64) if words else None)
+    counted = as_dense(state)
+
+    def add(part: Block, doc: FloatArray, word: FloatArray) -> None:
+        longest = np.empty(int(corpus.doc_lengths[part[0] : part[1]].max(initial=0)), np.int64)
+        scratch = *dense_scratch(prior), longest
+        add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *prior, doc, word, *scratch)
+
+    return soft_topic_counts(corpus, prior, add, docs=docs, words=words, n_jobs=n_jobs)
+
+
+def soft_topic_counts(
+    corpus: Corpus,
+    prior: Prior,
+    add: Callable[[Block, FloatArray, FloatArray], None],
+    *,
+    docs: bool,
+    words: bool,
+    n_jobs: int,
+) -> Counts:
+    """Counts to which ``add`` adds those of a block of documents and words; an output that has no rows is left out."""
+    doc = np.zeros((corpus.n_docs, prior.n_topics)) if docs else None
+    word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
+
+    def run(task: tuple[Block, FloatArray | None, FloatArray | None]) -> None:
+        part, *outputs = task
+        add(part, *(_NONE if output is None else output for output in outputs))
+
+    n_jobs = resolve_jobs(n_jobs)
+    if n_jobs == 1:
+        run(((0, corpus.n_docs, 0, corpus.n_words), doc, word))
+    else:
+        # Two passes, one with documents and one with words owned by a thread, so that no two write to one row.
+        by_doc = cut(corpus.doc_lengths, 4 * n_jobs) if docs else []
+        by_word = cut(corpus.word_counts, n_jobs) if words else []
+        tasks = [((lo, hi, 0, corpus.n_words), doc, None) for lo, hi in by_doc]
+        run_parallel(run, [*tasks, *(((0, corpus.n_docs, lo, hi), None, word) for lo, hi in by_word)], n_jobs)
+    return Counts(doc, word)
+
+
+def theta(counts: FloatArray, n_samples: int, corpus: Corpus, prior: Prior) -> FloatArray:
+    """θ [D, K] from summed counts (eqs. 3, 33, 40). An empty document gets the prior's mean."""
+    return with_prior(counts / n_samples, prior.alpha[prior.alpha_row])
+
+
+def phi(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:
+    """φ by word [V, K], each column a distribution over words (eqs. 2, 41)."""
+    out = pseudo_counts(counts, n_samples, prior)
+    out /= out.sum(axis=0)
+    return out
+
+
+def pseudo_counts(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:
+    """Mean counts plus β, by word [V, K]."""
+    out: FloatArray = counts / n_samples
+    out += prior.beta[:, None]
+    seeded = np.flatnonzero(prior.boost_row >= 0)
+    out[seeded] += prior.boost[prior.boost_row[seeded]]
+    return out
+
+
+def with_prior(counts: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Rows of (counts + α), normalised."""
+    out = counts + alpha
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
+def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior, corpus: Corpus) -> State:
+    """State from another tool's plain arrays: word, document and topic number of each token, in any order.
+
+    ``corpus`` is the same corpus here; each (document, word) must occur as often in both.
+    """
+    words, docs, z = (np.asarray(a) for a in (words, docs, z))
+    for name, a in (("docs", docs), ("z", z)):
+        if a.shape != words.shape:
+            raise InputError(
+                f"{name} has shape {a.shape}, words has {words.shape}; one entry a token is expected in each."
+            )
+    for name, a, size in (
+        ("words", words, corpus.n_words),
+        ("docs", docs, corpus.n_docs),
+        ("z", z, prior.n_topics),
+    ):
+        if a.dtype.kind not in "iu" or (len(a) and (a.min() < 0 or a.max() >= size)):
+            raise InputError(f"{name} must hold whole numbers from 0 to {size - 1}.")
+    ours = np.lexsort((corpus.words, corpus.token_docs))
+    theirs = np.lexsort((words, docs))
+    if (
+        len(words) != corpus.n_tokens
+        or np.any(words[theirs] != corpus.words[ours])
+        or np.any(docs[theirs] != corpus.token_docs[ours])
+    ):
+        raise InputError(
+            f"the assignments cover {len(words)} tokens that do not match the corpus's {corpus.n_tokens}: "
+            "each document must have the same words, as often, in both."
+        )
+    aligned = np.empty(len(z), z.dtype)
+    aligned[ours] = z[theirs]
+    return rebuild_counts(corpus, aligned, prior.n_topics)

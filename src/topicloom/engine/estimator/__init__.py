@@ -1,0 +1,1 @@
+"""What every fitted model can do: scikit-learn's protocol, checks of input, saving, tables."""

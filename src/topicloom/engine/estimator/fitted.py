@@ -1,0 +1,343 @@
+"""What every model is: a problem that is stated, chains that are run, what they say, and a directory for all of it.
+
+``fit``, ``resume``, ``save`` and ``load`` are written here once. A model says how its problem is stated, from the
+arguments of ``fit`` or from the files of a run, and what it publishes of the chains.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.stored import corpus_part
+from topicloom.engine import checkpoint
+from topicloom.engine.estimator import inputs, published, stored_checks
+from topicloom.engine.progress import announce, progress
+from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
+from topicloom.engine.sampler import Sampler
+from topicloom.engine.threads import resolve_jobs
+from topicloom.errors import StorageError
+from topicloom.files.arrays import as_path
+from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
+from topicloom.files.manifests import CORPUS, MANIFEST, MODEL, chain_role
+
+_NEW_NAMES = {"inference": "method", "n_states": "n_components"}  # of parameters that were saved before
+
+
+class Problem(NamedTuple):
+    """A fit, stated: all that the chains need, and what is published with them."""
+
+    corpus: Corpus  # as it was given, and as it is saved
+    sampled: Corpus  # as the sampler sees it
+    sampler: Sampler
+    prior: Callable[[], Any]  # made when chains start
+    plan: Plan
+    n_chains: int
+    sizes: Mapping[str, int] = {}  # of arrays in a checkpoint, as far as the model knows them
+    threads_by_chain: bool = True  # whether threads go to whole chains
+    data: Any = None  # what a model was given beside the corpus: labels, targets, an alphabet
+    beside: Mapping[str, Part] = {}  # the same, as files
+    note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
+
+
+class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
+
+    max_iter: int
+    n_jobs: int | None
+    checkpoint_dir: Any
+    random_state: Any
+    verbose: int
+
+    _GONE: ClassVar[tuple[str, ...]] = ()  # parameters of earlier versions
+
+    best_chain_: int
+    fit_seconds_: float
+    interrupted_: bool
+    log_joint_: FloatArray
+    n_iter_: int
+    seed_: int
+    traces_: tuple[Trace, ...]
+    _corpus: Corpus | None
+    _chains: list[Chain] | None
+    _stored: Stored | None  # where a loaded model finds its corpus and chains
+
+    # -- what a model says ---------------------------------------------------------------------------------------
+
+    def _plan(self, seed: int) -> Plan:
+        """Check every parameter; what is left to check depends on the data."""
+        raise NotImplementedError
+
+    def _stored_problem(self, stored: Stored, seed: int) -> Problem:
+        """The problem as the files of a run or of a saved model have it."""
+        raise NotImplementedError
+
+    def _publish(self, problem: Problem, chains: list[Chain]) -> None:
+        """Set the attributes of a fitted model, beside those that all have."""
+        raise NotImplementedError
+
+    def _chain_sampler(self) -> Sampler:
+        """The sampler of a fitted model's chains."""
+        raise NotImplementedError
+
+    def _model_part(self) -> Part:
+        """The finished estimates, as a file."""
+        raise NotImplementedError
+
+    def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
+        """The same, from a file that is checked first."""
+        raise NotImplementedError
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        """What a model was fitted to beside the corpus, as files."""
+        return {}
+
+    def _fitted_numbers(self) -> list[Any]:
+        """All numbers that the model publishes or predicts with."""
+        raise NotImplementedError
+
+    def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
+        """A warning where a run has ended without having converged."""
+
+    def _report(self, problem: Problem, best: Chain) -> bool:
+        """A warning where the estimates tell nothing; returns whether there was one."""
+        return False
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _fit(self, problem: Problem, callbacks: Sequence[Callback]) -> Self:
+        prior, run = problem.prior(), None
+        note = "" if problem.note is None else problem.note()
+        if self.checkpoint_dir is not None:
+            run = checkpoint.start_run(
+                as_path(self.checkpoint_dir), problem.corpus, type(self).__name__, self._params_to_save(problem.data),
+                problem.plan.seed, problem.beside,
+            )  # fmt: skip
+        if note and self.verbose > 0:
+            announce(note)
+        chains = [_start(problem, prior, index) for index in range(problem.n_chains)]
+        self._run(problem, chains, callbacks, run)
+        return self
+
+    def _run(
+        self, problem: Problem, chains: list[Chain], callbacks: Sequence[Callback] = (), run: Stored | None = None
+    ) -> None:
+        sampler, plan = problem.sampler, problem.plan
+        started = time.perf_counter()
+        with progress(self.verbose > 0, problem.corpus, chains, plan) as watch:
+            interrupted = run_chains(
+                sampler,
+                problem.sampled,
+                chains,
+                plan,
+                n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
+                callbacks=callbacks,
+                watch=watch,
+                checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
+            )
+        values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
+        self._publish_all(problem, chains, values, interrupted)
+        self.fit_seconds_ = time.perf_counter() - started
+        if run is not None and not self.interrupted_:  # nor what follows from the chains
+            finish_run(run, len(chains), self._model_part())
+        if interrupted:
+            inputs.warn_interrupted(self.n_iter_, plan.max_iter)
+        else:
+            self._warn_unfinished(problem, chains[self.best_chain_])
+        self._report(problem, chains[self.best_chain_])
+
+    def _publish_all(self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool) -> None:
+        """Set all attributes of a fitted model; if one cannot be, or is not finite, none is."""
+        with published.publishing(self):
+            self._corpus, self._chains, self._stored = problem.corpus, chains, None
+            self.log_joint_, self.seed_, self.interrupted_ = values, problem.plan.seed, interrupted
+            self.best_chain_ = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+            self.n_iter_ = chains[self.best_chain_].sweep
+            self.traces_ = tuple(chain.trace for chain in chains)
+            self._publish(problem, chains)
+
+    @classmethod
+    def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
+        """Go on with a run, or with a finished model to more sweeps."""
+        model = cls._from_params(stored)
+        model.set_params(**changes, checkpoint_dir=stored.folder)
+        seed = stored.manifest["seed"]
+        model._plan(seed)
+        with stored_checks.parameters_of(stored):
+            problem = model._stored_problem(stored, seed)
+        if problem.note is not None:
+            problem.note()
+        with stored_checks.parameters_of(stored):
+            chains = [
+                model._load_chain(stored, index, problem)
+                if stored.chain_path(index) is not None
+                else _start(problem, problem.prior(), index)
+                for index in range(problem.n_chains)
+            ]
+        done = max(chain.sweep for chain in chains)
+        inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest)
+        model._run(problem, chains, run=restart_run(stored, cls.__name__, model._params_to_save(problem.data)))
+        return model
+
+    def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
+        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    @property
+    def fingerprint_(self) -> str:
+        """A hash of all numbers that the model publishes or predicts with: equal for equal models."""
+        check_is_fitted(self, "seed_")
+        digest = blake2b(digest_size=16)
+        for array in self._fitted_numbers():
+            digest.update(np.ascontiguousarray(array, np.float64).data)
+        return digest.hexdigest()
+
+    @property
+    def trace_(self) -> Trace:
+        """What was recorded along the published chain."""
+        return self.traces_[self.best_chain_]
+
+    @property
+    def corpus_(self) -> Corpus:
+        """The training corpus (read on first use from a loaded model's directory)."""
+        check_is_fitted(self, "seed_")
+        if self._corpus is None:
+            stored = self._stored_in()
+            if not stored.has(CORPUS):
+                raise StorageError(f"the model in {stored.folder} was saved without its corpus, so this is not known.")
+            corpus = checkpoint.read_corpus(stored)
+            self._check_corpus(stored.path(CORPUS), corpus)
+            self._corpus = corpus
+        return self._corpus
+
+    def _check_corpus(self, path: Path, corpus: Corpus) -> None:
+        """Refuse a corpus that a model cannot have been fitted on or, if it is fitted, was not."""
+        raise NotImplementedError
+
+    def _corpus_in(self, stored: Stored) -> Corpus:
+        """The corpus of a directory: that of this model, if it is fitted, otherwise that of a run."""
+        if hasattr(self, "seed_"):
+            return self.corpus_
+        corpus = checkpoint.read_corpus(stored)
+        self._check_corpus(stored.path(CORPUS), corpus)
+        return corpus
+
+    def _stored_in(self) -> Stored:
+        if self._stored is None:
+            raise StorageError("this model was fed by partial_fit, which keeps no documents, so this is not known.")
+        return self._stored
+
+    @property
+    def chains_(self) -> list[Chain]:
+        """All chains, with their states (read on first use from a loaded model's directory)."""
+        check_is_fitted(self, "seed_")
+        if self._chains is None:
+            stored = self._stored_in()
+            with stored_checks.parameters_of(stored):
+                problem = self._stored_problem(stored, self.seed_)
+                chains = [self._load_chain(stored, index, problem) for index in range(len(self.traces_))]
+            stored_checks.check_published(stored.folder, self, chains)
+            self._chains = chains
+        return self._chains
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: Any, *, corpus: bool = True) -> None:
+        """Write the model to a directory. Without the ``corpus`` it holds no training data and cannot be resumed."""
+        check_is_fitted(self, "seed_")
+        save_model(as_path(path), type(self).__name__, self._params_to_save(None), self.seed_, self._parts(corpus))
+
+    def _parts(self, corpus: bool) -> dict[str, Part]:
+        """Files of a saved model."""
+        parts: dict[str, Part] = {}
+        if corpus:
+            parts = {CORPUS: corpus_part(self.corpus_), **self._beside_corpus(), **self._chain_parts()}
+        return {**parts, MODEL: self._model_part()}
+
+    def _chain_parts(self) -> dict[str, Part]:
+        sampler = self._chain_sampler()
+        return {chain_role(chain.index): checkpoint.chain_part(sampler, chain) for chain in self.chains_}
+
+    def _trace_arrays(self) -> dict[str, AnyArray]:
+        """Traces of all chains, for the file of the finished estimates."""
+        return {
+            f"trace_{index}_{name}": np.asarray(values)
+            for index, trace in enumerate(self.traces_)
+            for name, values in vars(trace).items()
+        }
+
+    def _params_to_save(self, data: Any) -> dict[str, Any]:
+        """Parameters as JSON knows them; the seed is saved on its own."""
+        params = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        params["random_state"] = None
+        return params
+
+    @classmethod
+    def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters that an earlier version has saved, by their present names; those that are gone are left out."""
+        return {_NEW_NAMES.get(name, name): value for name, value in params.items() if name not in cls._GONE}
+
+    @classmethod
+    def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """The same, as they were given."""
+        return params
+
+    @classmethod
+    def _from_params(cls, stored: Stored) -> Self:
+        params = cls._renamed(dict(stored.manifest["params"]))
+        try:
+            model = cls(**cls._params_from(dict(params)))
+        except (TypeError, ValueError) as error:
+            raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error
+        stored_checks.check_parameter_types(stored.folder / MANIFEST, params, cls)
+        try:
+            model._plan(stored.manifest["seed"])
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise StorageError(f"{stored.folder / MANIFEST} has wrong parameters: {error}") from error
+        model.random_state = stored.manifest["seed"]
+        return model
+
+    @classmethod
+    def _load(cls, stored: Stored) -> Self:
+        if stored.running:
+            folder = stored.folder
+            raise StorageError(f"the run in {folder} has not finished; go on with topicloom.resume({str(folder)!r}).")
+        arrays, info = stored.read(MODEL)
+        model = cls._from_params(stored)
+        model._set_model(stored, arrays, info)
+        model.log_joint_, model.seed_ = arrays["log_joint"], stored.manifest["seed"]
+        for name in ("best_chain", "n_iter", "interrupted"):
+            setattr(model, f"{name}_", info[name])
+        model.traces_ = tuple(checkpoint.load_trace(arrays, f"trace_{index}_") for index in range(info["n_chains"]))
+        model._stored, model._corpus, model._chains = stored, None, None
+        return model
+
+
+def _start(problem: Problem, prior: Any, index: int) -> Chain:
+    return start_chain(problem.sampler, problem.sampled, prior, problem.plan.seed, index)
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON knows it."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=str)  # a set's order is by chance
+    return value if value is None or isinstance(value, str | int | float | bool) else None

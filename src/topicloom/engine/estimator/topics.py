@@ -1,0 +1,337 @@
+"""What every topic model shares once it is fitted: its arrays, new documents, tables."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array
+from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
+from topicloom.corpus.stored import text_options
+from topicloom.corpus.text import from_texts
+from topicloom.engine.checks import TOPICS, Recorded
+from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
+from topicloom.engine.estimator import inputs, published, stored_checks, tables
+from topicloom.engine.estimator.fitted import FittedModel, Problem
+from topicloom.engine.estimator.matrices import checked_matrix
+from topicloom.engine.fold_in import fold_in
+from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
+from topicloom.engine.run import Chain
+from topicloom.engine.threads import resolve_jobs
+from topicloom.errors import InputError, UnknownWordsWarning, counted, warn
+from topicloom.files.arrays import from_bytes, to_bytes
+from topicloom.files.checks import Contents
+from topicloom.files.directories import Part, Stored
+from topicloom.files.manifests import MODEL
+
+_MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel):  # type: ignore[misc]
+    """A fitted topic model. Subclasses bring the parameters and ``fit``."""
+
+    estimator: Estimator
+    predict_burn_in: int
+    predict_lag: int
+    predict_samples: int
+    predict_chains: int
+    n_paths: int = 1
+    doc_topic_paths: DocTopicPaths = "mean"
+
+    alpha_: FloatArray
+    beta_: FloatArray
+    empty_docs_: BoolArray
+    n_features_in_: int
+    vocabulary_: tuple[str, ...]
+    _by_word: FloatArray  # [V, K] expected counts plus β
+    _phi_by_word: FloatArray  # [V, K] the same, normalised
+    _text_options: TextOptions | None
+    _quiet: bool = False  # about its topics: another model made it for itself
+    _reading: Mapping[str, Any] | None = None  # how the file of the fit was read, where a command read it
+    _doc_topic: FloatArray | None
+
+    _DOC_PRIOR: ClassVar[str] = "doc_topic_prior"
+    _TOPICS: ClassVar[str] = "topics"
+
+    @property
+    def _recorded(self) -> Recorded:
+        """What traces have."""
+        return TOPICS
+
+    # -- publishing ----------------------------------------------------------------------------------------------
+
+    def _publish(self, problem: Problem, chains: list[Chain]) -> None:
+        corpus, chain = problem.corpus, chains[self.best_chain_]
+        self._doc_topic = None
+        self.vocabulary_, self.empty_docs_ = corpus.vocabulary, corpus.empty_docs
+        self.n_features_in_ = corpus.n_words
+        self._text_options, self._reading = corpus.text_options, corpus.reading
+        self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
+
+    def _report(self, problem: Problem, best: Chain) -> bool:
+        learns_documents = problem.plan.learn_alpha or self._learns_rows()
+        learned = [self._DOC_PRIOR] * learns_documents + ["topic_word_prior"] * problem.plan.learn_beta
+        return published.report_topics(self, problem.corpus, best.prior, learned, what=self._TOPICS)
+
+    def _learns_rows(self) -> bool:
+        """Whether a prior of documents is learned beside α."""
+        return False
+
+    def _word_counts_of(self, chain: Chain) -> FloatArray:
+        """Expected counts plus β by word [V, K]."""
+        counts = chain.kept or self._final_counts(chain, docs=False)
+        assert counts.word is not None
+        return pseudo_counts(counts.word, counts.n_samples, chain.prior)
+
+    def _doc_topic_of(self, chain: Chain) -> FloatArray:
+        return self._theta(chain.kept or self._final_counts(chain, words=False), chain)
+
+    def _theta(self, counts: Counts, chain: Chain) -> FloatArray:
+        assert counts.doc is not None
+        joined = join_documents(counts.doc, self.n_paths, self.doc_topic_paths)
+        one = chain.prior._replace(alpha_row=chain.prior.alpha_row[: len(joined)])
+        return theta(joined, counts.n_samples, self.corpus_, one)
+
+    def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
+        self._by_word = by_word
+        self._phi_by_word = by_word / by_word.sum(axis=0)
+        self.alpha_, self.beta_ = alpha, beta
+
+    def _final_counts(
+        self, chain: Chain, *, docs: bool = True, words: bool = True, estimator: Estimator | None = None
+    ) -> Counts:
+        counts: Counts = self._chain_sampler().topic_counts(
+            repeated(self.corpus_, self.n_paths),
+            chain.state,
+            chain.prior,
+            self.estimator if estimator is None else estimator,
+            docs=docs,
+            words=words,
+            n_jobs=resolve_jobs(self.n_jobs),
+        )
+        return counts
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    @property
+    def components_(self) -> FloatArray:
+        return self._by_word.T
+
+    @property
+    def topic_word_(self) -> FloatArray:
+        return self._phi_by_word.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._by_word.shape[1])
+
+    @property
+    def doc_topic_(self) -> FloatArray:
+        check_is_fitted(self, "seed_")
+        if self._doc_topic is None:
+            self._doc_topic = self._doc_topic_of(self.chains_[self.best_chain_])
+        return self._doc_topic
+
+    def _check_corpus(self, path: Path, corpus: Corpus) -> None:
+        check = stored_checks.check_same_corpus if hasattr(self, "seed_") else stored_checks.check_training_corpus
+        check(path, self, corpus)
+
+    def _fitted_numbers(self) -> list[Any]:
+        """Topics, priors, log joints or bounds, and in subclasses whatever else their models learn."""
+        return [self._by_word, self.alpha_, self.beta_, self.log_joint_]
+
+    def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
+        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
+        chain = self.chains_[self.best_chain_]
+        counts = self._final_counts(chain, estimator=estimator)
+        assert counts.word is not None
+        by_word = pseudo_counts(counts.word, 1, chain.prior)
+        return self._theta(counts, chain), (by_word / by_word.sum(axis=0)).T
+
+    # -- new documents -------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> FloatArray:
+        """Topic proportions [D, K] of documents, with the topics held fixed.
+
+        A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
+        A document without a known word gets the prior's mean.
+        """
+        check_is_fitted(self, "seed_")
+        return self._transform(self._new_corpus(X))
+
+    def _transform(self, corpus: Corpus) -> FloatArray:
+        alpha, rows = self._document_prior(corpus)
+        return with_prior(self._fold(corpus), alpha if rows is None else alpha[rows])
+
+    def _document_prior(self, corpus: Corpus) -> tuple[FloatArray, Int32Array | None]:
+        """α of new documents: one for all [K], or several [rows, K] and each document's row."""
+        return self.alpha_, None
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        """Expected topic counts [D, K] of documents, with the topics held fixed."""
+        soft = self.estimator == "cgs_p"
+        alpha, rows = self._document_prior(corpus)
+        folded = fold_in(
+            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
+            n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
+        )  # fmt: skip
+        counts = folded.soft if soft else folded.hard
+        assert counts is not None
+        return counts
+
+    def perplexity(self, X: Any) -> float:
+        """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
+        check_is_fitted(self, "seed_")
+        return self._perplexity(self._new_corpus(X))
+
+    def _perplexity(self, corpus: Corpus) -> float:
+        from topicloom.evaluation.predictive import completion_perplexity  # a fit needs none of it
+
+        alpha, rows = self._document_prior(corpus)
+        return completion_perplexity(
+            self.topic_word_, alpha, corpus, alpha_row=rows, estimator=self.estimator, burn_in=self.predict_burn_in,
+            lag=self.predict_lag, n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
+            n_jobs=resolve_jobs(self.n_jobs),
+        )  # fmt: skip
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log probability of a held-out word, −log ``perplexity``: higher is better."""
+        return -float(np.log(self.perplexity(X)))
+
+    # -- tables --------------------------------------------------------------------------------------------------
+
+    def topics_frame(self, n_words: int = 10, *, frame: str | None = None) -> Any:
+        """The likeliest words of each topic: topic, rank, word, probability. ``frame`` is "pandas" or "polars"."""
+        check_is_fitted(self, "seed_")
+        return tables.topics_frame(self.topic_word_, self.vocabulary_, n_words, frame)
+
+    def doc_topics_frame(self, X: Any = None, *, frame: str | None = None) -> Any:
+        """Topic proportions with document ids, of the training documents or of ``X``."""
+        check_is_fitted(self, "seed_")
+        if X is None:
+            return tables.doc_topics_frame(self.corpus_, self.doc_topic_, frame)
+        corpus = self._new_corpus(X, report=False)  # ``transform`` does
+        return tables.doc_topics_frame(corpus, np.asarray(self.transform(corpus)), frame)
+
+    def top_docs(self, topic: int, n_docs: int = 10, *, frame: str | None = None) -> Any:
+        """Training documents with the largest share of a topic."""
+        check_is_fitted(self, "seed_")
+        return tables.top_docs(self.corpus_, self.doc_topic_, topic, n_docs, frame)
+
+    def top_words(self, n_words: int = 10) -> list[list[str]]:
+        """The likeliest words of each topic."""
+        check_is_fitted(self, "seed_")
+        return tables.top_words(self.topic_word_, self.vocabulary_, n_words)
+
+    # -- input ---------------------------------------------------------------------------------------------------
+
+    def _training_corpus(self, X: Any) -> Corpus:
+        if isinstance(X, Corpus):
+            corpus = X
+        elif _are_texts(X):
+            corpus = from_texts(X)
+        else:
+            matrix = self._checked_matrix(X, reset=True)
+            names = getattr(self, "feature_names_in_", None)
+            corpus = from_matrix(matrix, None if names is None else [str(name) for name in names])
+        inputs.check_some_tokens(corpus)
+        inputs.check_weights(corpus)
+        self._check_tokens(corpus)
+        return corpus
+
+    def _check_tokens(self, corpus: Corpus) -> None:
+        """Whether the corpus is one that this model's inference can use."""
+        inputs.check_whole_tokens(corpus)
+
+    def _checked_matrix(self, X: Any, reset: bool) -> Any:
+        return checked_matrix(self, X, reset=reset)
+
+    def _new_corpus(self, X: Any, *, report: bool = True) -> Corpus:
+        if isinstance(X, Corpus):
+            corpus = X.with_vocabulary(self.vocabulary_)
+        elif _are_texts(X):
+            if self._text_options is None:
+                raise InputError(
+                    "this model was not fitted on texts with the default tokenizer; give a Corpus made with your own: "
+                    "topicloom.from_texts(texts, tokenizer=..., vocabulary=model.vocabulary_)."
+                )
+            corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_)
+        else:
+            matrix = self._checked_matrix(X, reset=False)
+            corpus = from_matrix(matrix, self.vocabulary_)
+        inputs.check_weights(corpus, least=0.0)
+        self._check_tokens(corpus)
+        if report:
+            _report_unknown(corpus)
+        return corpus
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def _own_arrays(self) -> dict[str, AnyArray]:
+        """What a kind of model has beside topics and priors, by name."""
+        return {}
+
+    def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        """The same, from a file."""
+
+    def _check_own(self, file: Contents) -> None:
+        """Refuse a file whose arrays of this kind are not what they must be, or that has others."""
+        stored_checks.check_positive_alpha(file)
+        file.expect_no_others()
+
+    def _model_part(self) -> Part:
+        """The finished estimates."""
+        arrays: dict[str, AnyArray] = {
+            "by_word": self._by_word,
+            "alpha": self.alpha_,
+            "beta": self.beta_,
+            "log_joint": self.log_joint_,
+            "empty_docs": self.empty_docs_,
+            "vocabulary": to_bytes(self.vocabulary_),
+        }
+        info = {
+            "best_chain": self.best_chain_,
+            "n_iter": self.n_iter_,
+            "n_chains": len(self.traces_),
+            "interrupted": self.interrupted_,
+            "text_options": self._text_options,
+            "reading": self._reading,
+        }
+        return arrays | self._own_arrays() | self._trace_arrays(), info
+
+    def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
+        self._check_own(stored_checks.topic_model(stored.path(MODEL), arrays, info, self))
+        self._set_arrays(arrays["by_word"], arrays["alpha"], arrays["beta"])
+        self.empty_docs_, self.vocabulary_ = arrays["empty_docs"], tuple(from_bytes(arrays["vocabulary"]))
+        self._text_options, self._reading = text_options(info["text_options"]), info.get("reading")
+        self.n_features_in_, self._doc_topic, self.n_iter_ = len(self.vocabulary_), None, info["n_iter"]
+        self._set_own_arrays(arrays)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def _are_texts(X: Any) -> bool:
+    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(x, str) for x in X)
+
+
+def _report_unknown(corpus: Corpus) -> None:
+    if corpus.unknown is None or not corpus.unknown.any():
+        return
+    unknown = int(corpus.unknown.sum())
+    share = unknown / (unknown + corpus.n_tokens)
+    if share >= _MANY_UNKNOWN:
+        where = counted(int(np.count_nonzero(corpus.unknown)), "documents")
+        warn(
+            f"{share:.0%} of the words in {where} are not in the model's "
+            "vocabulary and are left out; Corpus.unknown has the number for each document.",
+            UnknownWordsWarning,
+        )

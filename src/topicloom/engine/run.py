@@ -1,0 +1,204 @@
+"""The one loop: sweeps, kept samples, trace, callbacks, checkpoints, convergence, interrupt.
+
+Everything a chain does at sweep t depends only on the seed, the chain's number, t and the state, so a chain that is
+stopped and resumed equals one that was never stopped. What differs between models is answered by the sampler.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any
+
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import Estimator
+from topicloom.engine.sampler import Course, Key, Sampler, Schedule
+from topicloom.engine.threads import run_parallel
+
+
+@dataclass
+class Trace:
+    """What was recorded along a chain: one entry per recorded sweep, or none of what a model does not have."""
+
+    sweep: list[int] = field(default_factory=list)
+    log_joint: list[float] = field(default_factory=list)  # of all paths together, divided by their number; or a bound
+    changed: list[int] = field(default_factory=list)  # over all paths
+    alpha_sum: list[float] = field(default_factory=list)
+    beta_mean: list[float] = field(default_factory=list)
+    agreement: list[float] = field(default_factory=list)  # between paths
+    acceptance: list[float] = field(default_factory=list)  # of Langevin steps, over collections
+    change: list[float] = field(default_factory=list)  # share of the tokens that a variational iteration moved
+
+
+@dataclass
+class Chain:
+    """A chain as it stands: all that a checkpoint saves."""
+
+    index: int
+    sweep: int
+    state: Any
+    prior: Any
+    trace: Trace = field(default_factory=Trace)
+    kept: Any = None  # counts summed over the samples kept so far
+    extra: Any = None  # what its sampler needs beside the state to go on
+    course: Course | None = None  # that sweeps on several shards are on
+    converged: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to run and what to do along the way."""
+
+    seed: int
+    max_iter: int
+    burn_in: int | None  # None: the last state is the one sample
+    lag: int
+    estimator: Estimator
+    learn_alpha: bool = False
+    learn_beta: bool = False
+    learn_more: bool = False  # whether the sampler learns something beside α and β
+    learn_from: int = 20
+    learn_every: int = 10
+    trace_every: int = 10
+    checkpoint_every: int = 50
+    schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
+    n_paths: int = 1  # how often the corpus that is sampled repeats the one that was given
+
+    def keeps(self, sweep: int) -> bool:
+        """Whether the state after this sweep is a sample to keep."""
+        return self.burn_in is not None and sweep >= self.burn_in and (sweep - self.burn_in) % self.lag == 0
+
+    def learns(self, sweep: int) -> bool:
+        wanted = self.learn_alpha or self.learn_beta or self.learn_more
+        return wanted and sweep >= self.learn_from and (sweep - self.learn_from) % self.learn_every == 0
+
+    def traces(self, sweep: int) -> bool:
+        return sweep % self.trace_every == 0
+
+    def next_stop(self, sweep: int, every_sweep: bool = False) -> int:
+        """The first sweep after this one at which there is more to do than to sweep, or the last one."""
+        sweep += 1
+        while sweep < self.max_iter and not (
+            every_sweep
+            or self.keeps(sweep)
+            or self.learns(sweep)
+            or self.traces(sweep)
+            or sweep % self.checkpoint_every == 0
+        ):
+            sweep += 1
+        return sweep
+
+    def is_over(self, chain: Chain) -> bool:
+        return chain.sweep >= self.max_iter or chain.converged
+
+
+_SECONDS = 1.0  # of sweeps, at most, between looks at whether to stop
+
+
+Callback = Callable[[Chain], object]
+"""Called after each sweep; a true answer stops the chain there."""
+
+
+def start_chain(sampler: Sampler, corpus: Corpus, prior: Any, seed: int, index: int) -> Chain:
+    """A chain before its first sweep."""
+    extra = None if sampler.first_extra is None else sampler.first_extra()
+    return Chain(index, 0, sampler.init(corpus, prior, Key(seed, index, 0)), prior, extra=extra)
+
+
+def advance(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps: int = 1) -> None:
+    """Sweeps, and what the plan asks for after the last: keep a sample, what the sampler does then, record.
+
+    The plan must ask for nothing between them.
+    """
+    first = Key(plan.seed, chain.index, chain.sweep + 1)
+    chain.state, info, chain.course = sampler.run(
+        corpus, chain.state, chain.prior, first, plan.schedule, n_sweeps, chain.course
+    )  # fmt: skip
+    chain.sweep += n_sweeps
+    if plan.keeps(chain.sweep):
+        # Estimated under the prior that the sample was drawn with, before it is learned anew.
+        sample = sampler.topic_counts(corpus, chain.state, chain.prior, plan.estimator, n_jobs=plan.schedule.n_jobs)
+        chain.kept = sample if chain.kept is None else chain.kept + sample
+    sampler.after_sweep(corpus, chain, info, plan)
+    if plan.traces(chain.sweep):
+        chain.trace.sweep.append(chain.sweep)
+        for name, value in sampler.record(sampler, corpus, chain, info, plan).items():
+            getattr(chain.trace, name).append(value)
+
+
+def run_chains(
+    sampler: Sampler,
+    corpus: Corpus,
+    chains: Sequence[Chain],
+    plan: Plan,
+    *,
+    n_jobs: int = 1,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Callable[[Chain], None] | None = None,
+    watch: Sequence[Callback] = (),
+) -> bool:
+    """Bring every chain to its end; returns whether Ctrl-C ended the run before that.
+
+    A chain ends at ``plan.max_iter`` or when its sampler says that it has converged. After Ctrl-C the sweeps under way
+    are finished, so that every chain is left in a valid state and, where there is a ``checkpoint``, saved. A second
+    Ctrl-C stops at once. What a callback raises ends all chains. Where chains share the threads, each has one.
+
+    Callbacks see every sweep. Those that ``watch`` are called about once a second: threads that need not meet after
+    each sweep wait less. In how many parts sweeps are made changes nothing.
+    """
+    if min(n_jobs, len(chains)) > 1:
+        plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
+    with _graceful_interrupt() as interrupted:
+        stop = threading.Event()
+
+        def run(chain: Chain) -> None:
+            try:
+                run_one(chain)
+            except BaseException:
+                stop.set()  # the other chains' threads end after their sweep
+                raise
+
+        def run_one(chain: Chain) -> None:
+            n_sweeps = 1
+            while not (plan.is_over(chain) or stop.is_set() or interrupted.is_set()):
+                n_sweeps = min(n_sweeps, plan.next_stop(chain.sweep, sampler.every_sweep) - chain.sweep)
+                begun = time.perf_counter()
+                advance(sampler, corpus, chain, plan, n_sweeps)
+                taken = (time.perf_counter() - begun) / n_sweeps
+                n_sweeps = 1 if callbacks else max(1, int(_SECONDS / max(taken, 1e-6)))
+                for look in watch:
+                    look(chain)
+                if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
+                    checkpoint(chain)
+                answers = [callback(chain) for callback in callbacks]  # every one is called, whatever the others say
+                if any(answers):
+                    break
+            if checkpoint:
+                checkpoint(chain)
+
+        run_parallel(run, chains, n_jobs)
+        return interrupted.is_set() and not all(map(plan.is_over, chains))
+
+
+@contextmanager
+def _graceful_interrupt() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into an event, if it would otherwise raise KeyboardInterrupt in this thread."""
+    interrupted = threading.Event()
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield interrupted
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

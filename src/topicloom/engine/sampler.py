@@ -1,0 +1,165 @@
+"""What a sampler is: everything that differs between models, so that loop, checkpoints and estimates are written once.
+
+Four kinds of data are kept apart. The *Corpus* never changes. The *Prior* is chosen or learned. The *State* is latent
+and is what a checkpoint saves; its counts always equal what ``restore`` makes of z. *Scratch* lives inside a sweep and
+is never saved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine import estimates, learn_priors
+from topicloom.engine.checks import TOPICS, Recorded, check_topics
+from topicloom.engine.multipath import agreement
+from topicloom.engine.prior import Prior
+from topicloom.errors import InputError
+
+
+class Key(NamedTuple):
+    """Where in a run a sweep stands: with the seed, all its random numbers follow from this."""
+
+    seed: int
+    chain: int
+    sweep: int
+
+
+class Schedule(NamedTuple):
+    """How a sweep is made: all of it is part of the model, except for the number of threads, which changes nothing."""
+
+    n_shards: int = 1
+    n_jobs: int = 1
+    n_mh: int = 2  # steps per token, of samplers that propose and accept
+
+
+class Info(NamedTuple):
+    """What a sweep reports."""
+
+    changed: int  # tokens whose topic changed
+    work: int  # weights that were computed, the measure of a sweep's cost
+    detail: Any = None  # what a sampler's own ``after_sweep`` needs to know of it
+
+
+class Course(NamedTuple):
+    """How sweeps go on that follow one another: in which blocks, and what parts of the words lag behind each other.
+
+    ``engine.shards`` says how. It is latent as the state is: a chain that has one and goes on needs it.
+    """
+
+    way: Int64Array  # [1] which one, of a sampler that has several
+    docs: Int64Array  # [shards, pieces, 2] from, to
+    words: Int64Array  # [parts, 2]
+    unseen: Int64Array  # [parts, lag, K] what totals have moved by in a part's last steps, which others have not seen
+
+
+class Restored(NamedTuple):
+    """What a chain has from its file beside trace and kept samples."""
+
+    state: Any
+    prior: Any
+    extra: Any = None
+
+
+# -- what samplers of topics have in common --------------------------------------------------------------------------
+
+
+def record_topics(sampler: "Sampler", corpus: Corpus, chain: Any, info: Info, plan: Any) -> dict[str, float]:
+    """What is recorded of a chain of topics after a sweep."""
+    found = {
+        "log_joint": sampler.final_value(sampler, corpus, chain, plan),
+        "changed": info.changed,
+        "alpha_sum": float(chain.prior.alpha.sum(axis=1).mean()),
+        "beta_mean": float(chain.prior.beta.mean()),
+    }
+    return found | ({"agreement": agreement(chain.state.z, plan.n_paths)} if plan.n_paths > 1 else {})
+
+
+def joint_of_paths(sampler: "Sampler", corpus: Corpus, chain: Any, plan: Any) -> float:
+    """log p(w, z) of all paths together, divided by their number."""
+    return float(sampler.log_joint(corpus, chain.state, chain.prior, plan.schedule.n_jobs) / plan.n_paths)
+
+
+def assignments_and_prior(chain: Any) -> dict[str, AnyArray]:
+    """z and the prior: all that a checkpoint needs of a sampler whose counts follow from z."""
+    return {"z": chain.state.z, **chain.prior._asdict()}
+
+
+def restore_assignments(sampler: "Sampler", corpus: Corpus, arrays: dict[str, AnyArray]) -> Restored:
+    prior = Prior(**{name: arrays[name] for name in Prior._fields})
+    return Restored(sampler.restore(corpus, arrays["z"], prior.n_topics), prior)
+
+
+def summed_counts(arrays: dict[str, AnyArray], n_samples: int) -> estimates.Counts:
+    return estimates.Counts(arrays["doc"], arrays["word"], n_samples, arrays.get("eta"))
+
+
+# -- the protocol ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler, or another way to move a chain. What is left out is as of LDA's samplers.
+
+    ``sweep`` consumes the state it is given (its arrays are reused) and returns the next one. With several shards a
+    ``sweep`` stands by itself; a chain's sweeps are those of ``run``. ``restore`` makes a state of assignments from a
+    checkpoint or another program. ``exact`` says whether the posterior is invariant under ``sweep`` with one shard; the
+    tests that apply follow from it. ``conditional`` gives one token's weights as ``sweep`` would use them, for those
+    tests.
+    """
+
+    name: str
+    init: Callable[..., Any]  # (corpus, prior, key) -> state
+    restore: Callable[..., Any]  # (corpus, z, n_topics) -> state
+    sweep: Callable[..., tuple[Any, Info]]  # (corpus, state, prior, key, schedule)
+    log_joint: Callable[..., float]  # (corpus, state, prior, n_jobs)
+    conditional: Callable[..., FloatArray]  # (corpus, state, prior, token)
+    exact: bool
+    sweeps: Callable[..., tuple[Any, Info, Course | None]] | None = None  # as ``run``, without threads' meeting
+    topic_counts: Callable[..., Any] = estimates.topic_counts  # (corpus, state, prior, estimator, docs, words, n_jobs)
+    first_extra: Callable[[], Any] | None = None  # what a chain has beside its state, before the first sweep
+    after_sweep: Callable[..., None] = learn_priors.after_sweep  # (corpus, chain, info, plan)
+    every_sweep: bool = False  # whether there is something to do after each sweep
+    converges: bool = False  # whether ``after_sweep`` may end a chain
+    record: Callable[..., dict[str, float]] = record_topics  # (sampler, corpus, chain, info, plan)
+    recorded: Recorded = TOPICS  # what that gives
+    final_value: Callable[..., float] = joint_of_paths  # (sampler, corpus, chain, plan): what chains are compared by
+    to_arrays: Callable[[Any], dict[str, AnyArray]] = assignments_and_prior  # (chain): state, prior, extra
+    from_arrays: Callable[..., Restored] = restore_assignments  # (sampler, corpus, arrays)
+    kept_from: Callable[..., Any] = summed_counts  # (arrays, n_samples): kept samples
+    check: Callable[..., None] = check_topics  # (file, corpus, index): refuse arrays that are not what they must be
+    by_token: bool = True  # whether z has one entry for each token
+    ways: range = range(0)  # of a course that this sampler may be on
+
+    def run(
+        self, corpus: Corpus, state: Any, prior: Any, key: Key, schedule: Schedule, n_sweeps: int = 1,
+        course: Course | None = None,
+    ) -> tuple[Any, Info, Course | None]:  # fmt: skip
+        """Sweeps from that of the key on. In how many calls they are made changes nothing, if each is given the course
+        that the one before has returned; the report is that of the last sweep.
+        """
+        if self.sweeps is not None:
+            return self.sweeps(corpus, state, prior, key, schedule, n_sweeps, course)
+        for sweep in range(key.sweep, key.sweep + n_sweeps):
+            state, info = self.sweep(corpus, state, prior, key._replace(sweep=sweep), schedule)
+        return state, info, None
+
+
+_SAMPLERS: dict[str, Sampler] = {}
+
+
+def register(sampler: Sampler) -> Sampler:
+    """Make a sampler available by name; every contract test then runs on it."""
+    _SAMPLERS[sampler.name] = sampler
+    return sampler
+
+
+def registered(name: str) -> Sampler:
+    if name not in _SAMPLERS:
+        raise InputError(f"sampler={name!r} is not known; choose one of {', '.join(map(repr, sorted(_SAMPLERS)))}.")
+    return _SAMPLERS[name]
+
+
+def registered_names() -> list[str]:
+    return sorted(_SAMPLERS)

@@ -1,0 +1,165 @@
+"""Sweeps in blocks of documents and words, so that threads share no counts but the topics' totals.
+
+Words are cut into n parts, each with a thread at a time, and documents into n shards of m pieces. In round r part w
+goes through the documents of shard w − r, piece by piece: what a part draws in a step is one block. All counts but the
+totals belong to one part. Of the totals each part has its own copy, with all moves of its own and those that others
+made ``lag`` steps ago or earlier. So what is drawn depends on the blocks' order alone, which is fixed, and a thread
+waits only if it comes ``lag`` steps before another: while lag ≤ m it never meets another in the documents of a shard.
+Small corpora have one piece a shard and a lag of one step: parts then meet after each round, and see all.
+
+Threads need not meet between sweeps either. Sweeps that follow one another so are a *course*: one cut into blocks, and
+what parts have not yet seen of each other when a call ends, which the next call is given and a checkpoint has.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.corpus.corpus import Corpus, once
+from topicloom.engine import counts
+from topicloom.engine.prior import Prior
+from topicloom.engine.sampler import Course, Info, Key, Schedule
+from topicloom.engine.state import AnyState
+from topicloom.engine.threads import cut, private, run_steps
+from topicloom.numerics.rng import Purpose, stream
+
+Range = tuple[int, int]
+# Draws one block: documents from, to, state with the part's own totals, stream. Returns how many tokens changed and how
+# many weights were computed.
+Draw = Callable[[Range, AnyState, AnyArray], Int64Array]
+# Makes that for a part of the words, with scratch that the part's steps share.
+MakeDraw = Callable[[Corpus, Range, Prior], Draw]
+
+_PIECES = 8  # of a shard's documents, where a corpus is large enough
+LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
+PER_TOPIC = 16  # or so many a topic, as each step looks at all totals
+_LONG = 64  # tokens of a run that cost anything
+
+
+class Loads(NamedTuple):
+    """What tokens cost, in any unit, so that the blocks of a round take about equally long."""
+
+    token: float = 1.0
+    run: float | AnyArray = 0.0  # beside that, each first token of a run of one word; by word or for all
+    docs: Int64Array | None = None  # what documents cost, where that is known otherwise
+
+
+class _Runs(NamedTuple):
+    """How many runs documents and words of a corpus have, and tokens that cost what a token costs.
+
+    Where a document repeats one word hundreds of times, both are of one topic: the tokens stay in it, at no cost.
+    """
+
+    doc_runs: Int64Array
+    word_runs: Int64Array
+    doc_tokens: Int64Array
+    word_tokens: Int64Array
+
+
+@once
+def _runs(corpus: Corpus) -> _Runs:
+    found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
+    counts.count_runs(corpus.words, corpus.doc_ptr, _LONG, *found)
+    return found
+
+
+def _edges(tokens: Int64Array, runs: Int64Array, token: float, run: FloatArray, n_parts: int) -> list[Range]:
+    """Parts of about equal loads; some may be empty."""
+    edges = np.empty(n_parts + 1, np.int64)
+    counts.cut_by_loads(tokens, runs, token, run, edges)
+    return list(pairwise(edges.tolist()))
+
+
+def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range], list[Range]]:
+    """Ranges of documents and of words, none of them empty, whose blocks, in each round, have about equal loads."""
+    if n_shards == 1:
+        return [(0, corpus.n_docs)], [(0, corpus.n_words)]
+    of, run = _runs(corpus), np.atleast_1d(np.asarray(loads.run, np.float64))
+    words = _edges(of.word_tokens, of.word_runs, loads.token, run, n_shards)
+    if loads.docs is not None:
+        docs = cut(loads.docs, n_shards)
+    else:
+        docs = _edges(of.doc_tokens, of.doc_runs, loads.token, run.mean(keepdims=True), n_shards)
+    return [part for part in docs if part[0] < part[1]], [part for part in words if part[0] < part[1]]
+
+
+def set_out(
+    corpus: Corpus, n_topics: int, n_shards: int, loads: Loads, in_pieces: bool = False, way: int = 0
+) -> Course:
+    """The blocks of a course; all that parts have done before is seen by all.
+
+    Documents and words are each cut into parts of equal loads; with two shards both blocks of a round then have equal
+    ones, too. ``in_pieces`` says that documents may be cut further, and ``way`` is for the caller to know it by.
+    """
+    docs, words = _cut_both(corpus, n_shards, loads)
+    n = max(len(docs), len(words))
+    enough = corpus.n_tokens >= n * n * _PIECES * max(LEAST, PER_TOPIC * n_topics)
+    n_pieces = _PIECES if in_pieces and len(words) > 1 and enough else 1
+    pieces = np.zeros((n, n_pieces, 2), np.int64)
+    for s, (start, stop) in enumerate(docs):
+        if n_pieces == 1:
+            pieces[s] = start, stop
+        else:
+            of, run = _runs(corpus), np.full(1, np.mean(loads.run))
+            own = _edges(of.doc_tokens[start:stop], of.doc_runs[start:stop], loads.token, run, n_pieces)
+            pieces[s] = start + np.array(own)
+    unseen = np.zeros((len(words), max(1, n_pieces // 2), n_topics), np.int64)
+    return Course(np.full(1, way), pieces, np.array(words, np.int64).reshape(-1, 2), unseen)
+
+
+def follow(
+    course: Course, make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
+    n_sweeps: int = 1, finish: Callable[[Range], object] | None = None,
+) -> tuple[Course, Info]:  # fmt: skip
+    """So many sweeps, from that of the key on, in place; the course as it then is, and what the last one reports.
+
+    A thread has the same words in every step where it can: their counts are read at random and stay in its cache,
+    while documents are read in order. With one shard this is the plain sweep. ``finish`` is called with the words of
+    each part when, in a sweep, their last tokens have been drawn.
+    """
+    docs, words = course.docs.tolist(), [(start, stop) for start, stop in course.words.tolist()]
+    draws = [make_draw(corpus, part, prior) for part in words]
+    (n_shards, n_pieces), lag = course.docs.shape[:2], course.unseen.shape[1]
+    n_steps, n_room = n_shards * n_pieces, 2 * lag  # a part is at most ``lag`` steps before another
+    moved = np.zeros((len(words), n_room, prior.n_topics), np.int64)  # by part, and by step modulo the room
+    moved[:, lag:] = course.unseen
+    unseen = course.unseen.sum(axis=1)
+    totals = [private(state.topic - (unseen.sum(axis=0) - own)) for own in unseen] if len(words) > 1 else [state.topic]
+    rngs, work = [np.zeros(0, np.uint64) for _ in words], np.zeros((len(words), 2), np.int64)
+
+    def make_step(w: int, step: int) -> None:
+        sweep, at = divmod(step, n_steps)
+        r, piece = divmod(at, n_pieces)
+        s, own = (w - r) % n_shards, totals[w]
+        if at == 0:
+            work[w] = 0
+        if piece == 0:
+            rngs[w] = private(stream(key.seed, Purpose.SWEEP, key.chain, key.sweep + sweep, r, s))
+        now_seen = moved[:, (step - lag) % n_room]
+        own += now_seen.sum(axis=0) - now_seen[w]
+        before = own.copy()
+        start, stop = docs[s][piece]
+        if start < stop:
+            work[w] += draws[w]((start, stop), state._replace(topic=own), rngs[w])
+        moved[w, step % n_room] = own - before
+        if finish and at == n_steps - 1:
+            finish(words[w])
+
+    total = n_sweeps * n_steps
+    run_steps(make_step, len(words), total, lag, schedule.n_jobs)
+    last = moved[:, np.arange(total - lag, total) % n_room]
+    if len(words) > 1:
+        state.topic[:] = totals[0] + last[1:].sum(axis=(0, 1))
+    return course._replace(unseen=last), Info(*work.sum(axis=0).tolist())
+
+
+def sweep_blocks(
+    make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
+    loads: Loads = Loads(),  # noqa: B008 (it cannot change)
+) -> tuple[AnyState, Info]:  # fmt: skip
+    """One sweep by itself, in whole shards."""
+    course = set_out(corpus, prior.n_topics, schedule.n_shards, loads)
+    return state, follow(course, make_draw, corpus, state, prior, key, schedule)[1]

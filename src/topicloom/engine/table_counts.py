@@ -1,0 +1,145 @@
+"""How many documents have at least so many tokens of a topic: all that a prior of documents is learned from.
+
+For each row of α and each topic (a *cell*), t_l documents have at least l tokens of it, for l = 1, 2, …: with a = α_k
+
+    Π_d Γ(a + n_dk)/Γ(a) = Π_l (a + l − 1)^t_l,
+
+so that densities and slopes cost the largest count of each cell, however many documents there are. ``ptr[c]`` is where
+t_1 of cell c stands in ``times``; cell c is topic c % K of row c // K.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus._streams import document_blocks
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.prior import Prior
+from topicloom.engine.threads import cut, run_parallel
+from topicloom.numerics.jit import kernel, reducing_kernel
+
+_BLOCK = 1 << 20  # tokens that are counted together: 12 bytes each, but never for all of them
+
+
+class Tails(NamedTuple):
+    """For each row of α and each topic, how many documents have at least 1, 2, … tokens of it."""
+
+    ptr: Int64Array  # [rows · K + 1] where each cell's numbers start
+    times: Int64Array
+
+
+def tails(corpus: Corpus, z: AnyArray, prior: Prior, n_jobs: int = 1) -> Tails:
+    """Numbers of documents by their counts."""
+    n_topics, n_cells = prior.n_topics, prior.alpha.size
+
+    def count(docs: tuple[int, int]) -> Tails:
+        """Of some documents, those with exactly so many tokens."""
+        most, ptr, times = np.zeros(n_cells, np.int64), np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64)
+        blocks = [
+            (docs[0] + first, docs[0] + last)
+            for first, last in document_blocks(corpus.doc_ptr[docs[0] : docs[1] + 1], _BLOCK)
+        ]
+        room = max(int(np.minimum(corpus.doc_lengths[first:last], n_topics).sum()) for first, last in blocks)
+        cell, number = np.empty(room, np.int64), np.empty(room, np.int32)
+        for first, last in blocks:
+            found = document_cells(
+                first, last, corpus.doc_ptr, z, prior.alpha_row, n_topics, cell, number, most
+            )  # fmt: skip
+            if ptr[-1] < most.sum():
+                ptr, times = _widened(Tails(ptr, times), most)
+            add_counts(cell, number, found, ptr, times)
+        return Tails(ptr, times)
+
+    parts = run_parallel(count, cut(corpus.doc_lengths, n_jobs), n_jobs)
+    most = np.max([np.diff(part.ptr) for part in parts], axis=0)
+    ptr, times = parts[0] if len(parts) == 1 else _widened(parts[0], most)
+    for part in parts[1:]:
+        times += _widened(part, most).times
+    sum_from_the_end(ptr, times)
+    return Tails(ptr, times)
+
+
+def _widened(found: Tails, most: Int64Array) -> Tails:
+    """The same numbers with room for counts up to ``most``."""
+    ptr = np.concatenate(([0], np.cumsum(most)))
+    times = np.zeros(int(ptr[-1]), np.int64)
+    times[np.arange(len(found.times)) + np.repeat(ptr[:-1] - found.ptr[:-1], np.diff(found.ptr))] = found.times
+    return Tails(ptr, times)
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def document_cells(
+    first: int, last: int, doc_ptr: Int64Array, z: AnyArray, row: Int32Array, n_topics: int,
+    cell: Int64Array, count: Int32Array, most: Int64Array,
+) -> int:  # fmt: skip
+    """Each cell with tokens of each document, and how many; returns how many pairs there are.
+
+    ``most`` is raised to the largest count of each cell.
+    """
+    doc, other = np.zeros(n_topics, np.int32), np.zeros(n_topics, np.int32)
+    seen = np.empty(n_topics + 1, np.int64)
+    found = 0
+    for d in range(first, last):
+        start, stop = doc_ptr[d], doc_ptr[d + 1]
+        base = np.int64(row[d]) * n_topics
+        n_seen = 0
+        if stop - start > n_topics:  # tokens in turn to two counts, so that none waits for the last; then all topics
+            for i in range(start, stop - 1, 2):
+                doc[z[i]] += 1
+                other[z[i + 1]] += 1
+            if (stop - start) % 2 == 1:
+                doc[z[stop - 1]] += 1
+            for k in range(n_topics):
+                doc[k] += other[k]
+                other[k] = 0
+                seen[n_seen] = k
+                n_seen += doc[k] > 0
+        else:
+            for i in range(start, stop):
+                k = z[i]
+                seen[n_seen] = k  # stays there if the topic is a new one; a branch would be guessed wrong too often
+                n_seen += doc[k] == 0
+                doc[k] += 1
+        for s in range(n_seen):
+            k = seen[s]
+            cell[found] = base + k
+            count[found] = doc[k]
+            most[base + k] = max(most[base + k], doc[k])
+            found += 1
+            doc[k] = 0
+    return found
+
+
+@kernel
+def add_counts(cell: Int64Array, count: Int32Array, found: int, ptr: Int64Array, times: Int64Array) -> None:
+    """Add to how many documents have exactly so many tokens."""
+    for i in range(found):
+        times[ptr[cell[i]] + count[i] - 1] += 1
+
+
+@kernel
+def sum_from_the_end(ptr: Int64Array, times: Int64Array) -> None:
+    """From documents with exactly l tokens to those with at least l."""
+    for c in range(ptr.shape[0] - 1):
+        for i in range(ptr[c + 1] - 2, ptr[c] - 1, -1):
+            times[i] += times[i + 1]
+
+
+@reducing_kernel
+def slope(times: Int64Array, a: float) -> float:
+    """Its derivative, Σ_d [Ψ(a + n) − Ψ(a)]."""
+    total = 0.0
+    for i in range(times.shape[0]):
+        total += times[i] / (a + i)
+    return total
+
+
+@kernel
+def expected_tables(ptr: Int64Array, times: Int64Array, base: FloatArray, out: FloatArray) -> None:
+    """out[c] = a Σ_d [Ψ(a + n) − Ψ(a)], the mean of ``draw_tables``."""
+    for c in range(out.shape[0]):
+        out[c] = base[c] * slope(times[ptr[c] : ptr[c + 1]], base[c]) if ptr[c + 1] > ptr[c] else 0.0

@@ -1,1 +1,0 @@
-"""Kernels by name, the one chain loop, threads over fixed shards, and unseen documents."""

@@ -1,0 +1,1 @@
+"""Topics that stand for labels: Labeled LDA, Prior-LDA, Dependency-LDA."""

@@ -1,0 +1,269 @@
+"""What labeled models do once they are fitted: scores, probabilities and label sets of new documents, files."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
+from topicloom.engine.estimator import label_sets as _labels
+from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.estimator.topics import TopicModel
+from topicloom.engine.fold_in import fold_in
+from topicloom.engine.prior import Prior
+from topicloom.engine.run import Chain
+from topicloom.engine.sampler import Sampler
+from topicloom.engine.threads import resolve_jobs
+from topicloom.files.checks import Contents
+from topicloom.files.directories import Part
+from topicloom.files.manifests import LABELS
+from topicloom.labeled import labels as _label_files
+from topicloom.labeled import stored_checks as _stored_checks
+from topicloom.labeled.label_rules import Calibration, MetaLabeler, best_labels, proportional
+from topicloom.lda.variational import batch as variational
+from topicloom.numerics.rng import path_key
+
+_TIES = 1e-9  # share of α by which labels of equal counts are ranked
+_TOL, _ROUNDS = 1e-4, 100  # of CVB0 on new documents
+
+
+class LabelClassifier(TopicModel):
+    """A fitted model whose topics are labels. Subclasses bring the parameters and ``fit``."""
+
+    method: str
+    predict_estimator: Estimator
+    ranking: str
+    label_rule: str
+    n_labels: int | None
+
+    classes_: AnyArray
+    label_counts_: AnyArray
+    unlabeled_docs_: BoolArray
+    threshold_: float
+    _sets: LabelSets | None
+    _n_labelled: int
+    _meta: MetaLabeler
+    _calibration: Calibration | None
+
+    def _prior(self, corpus: Corpus, sets: LabelSets) -> Prior:
+        raise NotImplementedError
+
+    def _sampler_for(self, corpus: Corpus, sets: LabelSets, prior: Prior) -> Sampler:
+        raise NotImplementedError
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    def _mean_word_counts(self, estimator: Estimator | None = None) -> FloatArray:
+        """Expected counts plus β by word [V, K], the mean over samples and chains; by an estimator, of last states."""
+        total, n = np.zeros((len(self.vocabulary_), len(self.classes_))), 0
+        for chain in self.chains_:
+            counts = (chain.kept if estimator is None else None) or self._final_counts(
+                chain, docs=False, estimator=estimator
+            )
+            assert counts.word is not None
+            total += counts.word
+            n += counts.n_samples
+        return pseudo_counts(total, n, self.chains_[0].prior)
+
+    def _word_counts_of(self, chain: Chain) -> FloatArray:
+        counts = chain.kept or self._final_counts(chain, docs=False)
+        assert counts.word is not None
+        return pseudo_counts(counts.word, counts.n_samples, chain.prior)
+
+    def _doc_topic_of(self, chain: Chain) -> FloatArray:
+        return self._mean_doc_topics(None)
+
+    def _mean_doc_topics(self, estimator: Estimator | None) -> FloatArray:
+        """θ [D, K] of the training documents over their own labels; without labels, the prior of prediction."""
+        sets = self._training_sets()
+        total, n = np.zeros(len(sets.label)), 0
+        for chain in self.chains_:
+            counts = (chain.kept if estimator is None else None) or self._final_counts(chain, estimator=estimator)
+            assert counts.doc is not None
+            total += counts.doc
+            n += counts.n_samples
+        rows = np.repeat(np.arange(sets.n_docs), sets.sizes)
+        out = np.tile(self.alpha_, (sets.n_docs, 1))
+        out[sets.sizes > 0] = 0.0
+        out[rows, sets.label] = total / n + self.chains_[0].prior.alpha[0, sets.label]
+        return with_prior(out, np.zeros(sets.n_labels))
+
+    def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
+        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the chains' last states."""
+        by_word = self._mean_word_counts(estimator)
+        return self._mean_doc_topics(estimator), (by_word / by_word.sum(axis=0)).T
+
+    def _training_sets(self) -> LabelSets:
+        if self._sets is None:
+            classes, sets = _label_files.load_labels(self._stored_in(), self.corpus_)
+            _stored_checks.check_same_labels(self._stored_in().path(LABELS), self, classes, sets)
+            self._sets = sets
+        return self._sets
+
+    def _rates(self) -> FloatArray:
+        """Share of the labelled training documents that has each label, never quite 0 or 1."""
+        rates: FloatArray = (self.label_counts_ + 0.5) / (self._n_labelled + 1.0)
+        return rates
+
+    # -- new documents -------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> FloatArray:
+        """θ [D, K] of documents over all labels, with the labels' words held fixed.
+
+        A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
+        A document without a known word gets the prior's mean.
+        """
+        check_is_fitted(self, "seed_")
+        corpus = self._new_corpus(X)
+        counts, alpha = self._fold_all(corpus)
+        return with_prior(counts, alpha)
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        return self._fold_all(corpus)[0]
+
+    def _fold_all(self, corpus: Corpus) -> tuple[FloatArray, FloatArray]:
+        """Expected counts [D, K] of each label, and the α [K] or [D, K] that they were found with."""
+        return self._fold_with(corpus, self.alpha_, 0), self.alpha_
+
+    def _fold_with(self, corpus: Corpus, alpha: FloatArray, step: int) -> FloatArray:
+        """Expected label counts under α [K], or [D, K] with a row a document; each step has streams of its own."""
+        rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
+        jobs = resolve_jobs(self.n_jobs)
+        if self.method == "cvb0":
+            return variational.fold_in(
+                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=jobs, alpha_row=rows
+            )
+        soft = self.predict_estimator == "cgs_p"
+        folded = fold_in(
+            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            n_samples=self.predict_samples, n_chains=self.predict_chains, n_jobs=jobs, hard=not soft, soft=soft,
+            seed=int(path_key(self.seed_, step)),
+        )  # fmt: skip
+        counts = folded.soft if soft else folded.hard
+        assert counts is not None
+        return counts
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""
+        check_is_fitted(self, "seed_")
+        return self._scores(*self._fold_all(self._new_corpus(X)))
+
+    def _scores(self, counts: FloatArray, alpha: FloatArray) -> FloatArray:
+        return with_prior(counts, alpha * (1.0 if self.ranking == "theta" else _TIES))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability [D, K] that a document has a label, calibrated on held-out documents; each stands for itself."""
+        check_is_fitted(self, "seed_")
+        return self._probability(self._fold(self._new_corpus(X)))
+
+    def _probability(self, counts: FloatArray) -> FloatArray:
+        rates = self._rates()
+        if self._calibration is None:  # shares, with one pseudo-count as the frequencies have it
+            p = with_prior(counts, rates / rates.sum())
+        else:
+            p = self._calibration.probability(counts, rates)
+        p[:, self.label_counts_ == 0] = 0.0
+        return p
+
+    def predict(self, X: Any) -> AnyArray:
+        """Label sets, as a documents × labels matrix of 0 and 1."""
+        check_is_fitted(self, "seed_")
+        corpus = self._new_corpus(X)
+        return self._predict(corpus, *self._fold_all(corpus)).astype(np.int64)
+
+    def _predict(self, corpus: Corpus, counts: FloatArray, alpha: FloatArray) -> BoolArray:
+        seen = self.label_counts_ > 0
+        if self.label_rule == "threshold":
+            return (self._probability(counts) >= self.threshold_) & seen
+        if self.label_rule == "proportional":
+            return proportional(self._probability(counts), self.label_counts_ / self._n_labelled)
+        most = int(seen.sum())
+        if self.label_rule == "meta":
+            sizes = self._meta.sizes(corpus.to_matrix(), most)
+        else:
+            mean = self.label_counts_.sum() / self._n_labelled
+            sizes = np.full(corpus.n_docs, min(self.n_labels or max(round(mean), 1), most))
+        return best_labels(np.where(seen, self._scores(counts, alpha), -1.0), sizes)
+
+    def predict_labels(self, X: Any) -> list[tuple[Any, ...]]:
+        """Label sets by name, best first."""
+        check_is_fitted(self, "seed_")
+        corpus = self._new_corpus(X)
+        counts, alpha = self._fold_all(corpus)
+        chosen, scores = self._predict(corpus, counts, alpha), self._scores(counts, alpha)
+        names = self.classes_.tolist()
+        order = np.argsort(-scores, axis=1, kind="stable")
+        return [tuple(names[k] for k in row if chosen[d, k]) for d, row in enumerate(order.tolist())]
+
+    def score(self, X: Any, Y: Any = None) -> float:
+        """Micro-F1 of the predicted label sets; labels that training never saw count as missed."""
+        check_is_fitted(self, "seed_")
+        corpus = self._new_corpus(X)
+        truth = _labels.true_labels(corpus.labels if Y is None else Y, corpus.n_docs, self.classes_)
+        return _labels.micro_f1(truth, self._predict(corpus, *self._fold_all(corpus)))
+
+    def perplexity(self, X: Any) -> float:
+        """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
+        from topicloom.evaluation.predictive import completion_perplexity
+
+        check_is_fitted(self, "seed_")
+        seen = self.label_counts_ > 0
+        return completion_perplexity(
+            self.topic_word_[seen], self.alpha_[seen], self._new_corpus(X), estimator=self.predict_estimator,
+            burn_in=self.predict_burn_in, lag=self.predict_lag, n_samples=self.predict_samples,
+            n_chains=self.predict_chains, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs),
+        )  # fmt: skip
+
+    # -- input and files -----------------------------------------------------------------------------------------
+
+    def _check_tokens(self, corpus: Corpus) -> None:
+        if self.method == "gibbs":
+            super()._check_tokens(corpus)
+
+    def _chain_sampler(self) -> Sampler:
+        corpus, sets = self.corpus_, self._training_sets()
+        return self._sampler_for(corpus, sets, self._prior(corpus, sets))
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        return _label_files.labels_part(self.classes_, self._training_sets())
+
+    def _fitted_numbers(self) -> list[Any]:
+        found = [*super()._fitted_numbers(), self.label_counts_, self._n_labelled, *self._meta, self.threshold_]
+        return found if self._calibration is None else [*found, *self._calibration]
+
+    def _own_arrays(self) -> dict[str, AnyArray]:
+        calibration = self._calibration
+        return {
+            "classes": _labels.classes_to_bytes(self.classes_),
+            "label_counts": self.label_counts_,
+            "unlabeled_docs": self.unlabeled_docs_,
+            "n_labelled": np.array([self._n_labelled]),
+            "meta": np.append(self._meta.coef, self._meta.intercept),
+            "calibration": np.zeros(0) if calibration is None else np.append(calibration.coef, calibration.intercept),
+            "threshold": np.array([self.threshold_]),
+        }
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_labeled(file)
+        file.expect_no_others()
+
+    def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        self.classes_ = _labels.classes_from_bytes(arrays["classes"])
+        self.label_counts_, self.unlabeled_docs_ = arrays["label_counts"], arrays["unlabeled_docs"]
+        self._n_labelled, self.threshold_ = int(arrays["n_labelled"][0]), float(arrays["threshold"][0])
+        self._meta = MetaLabeler(arrays["meta"][:-1], float(arrays["meta"][-1]))
+        stored = arrays["calibration"]
+        self._calibration = Calibration(stored[:-1], float(stored[-1])) if len(stored) else None
+        self._sets = None
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
+        tags.target_tags.required = False  # a corpus may bring its labels
+        tags.target_tags.multi_output = True
+        return tags

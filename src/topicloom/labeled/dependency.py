@@ -1,0 +1,113 @@
+"""Dependency-LDA: labels that go together, learned by an LDA over label sets (Rubin et al. 2012)."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import with_prior
+from topicloom.engine.estimator import inputs as _inputs
+from topicloom.engine.run import Plan
+from topicloom.engine.threads import resolve_jobs
+from topicloom.files.checks import Contents
+from topicloom.labeled import stored_checks as _stored_checks
+from topicloom.labeled.model import PriorLDA
+from topicloom.lda.model import LDA
+from topicloom.lda.variational import batch as variational
+from topicloom.numerics.product import product
+
+_TOL, _ROUNDS = 1e-3, 50  # of documents' labels in the label topics
+_LEAST = 1e-2  # of a label; with less it does not count toward the label topics
+
+
+class _LabelTopics(LDA):
+    _TOPICS: ClassVar[str] = "label topics (n_label_topics)"
+
+
+class DependencyLDA(PriorLDA):
+    """Dependency-LDA: each new document has an α of its own, from the labels that go with those its words suggest.
+
+    An unsupervised LDA with ``n_label_topics`` topics T is trained on the label sets, a document's labels being its
+    "words". For a new document, labels are first found as by ``PriorLDA``; their expected counts, scaled to as many as
+    the document is likely to have labels, are folded into that LDA; then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk
+    + ``smoothing``/K in place of eq. 59, and the labels are found again. This is done ``n_rounds`` times.
+
+    ``label_topics_`` [T, K] are the label topics φ'. All else is as of ``PriorLDA`` and ``LabeledLDA``.
+    """
+
+    label_topics_: FloatArray
+    _label_by_word: FloatArray  # [K, T] expected counts plus prior
+    _label_alpha: FloatArray
+
+    @_inputs.with_parameters_of(PriorLDA)
+    def __init__(
+        self, *, n_label_topics: int | None = None, n_rounds: int = 2, label_sweeps: int = 200, **others: Any
+    ) -> None:
+        super().__init__(**others)
+        self.n_label_topics = n_label_topics
+        self.n_rounds = n_rounds
+        self.label_sweeps = label_sweeps
+
+    def _plan(self, seed: int) -> Plan:
+        if self.n_label_topics is not None:
+            _inputs.check_whole("n_label_topics", self.n_label_topics, 1)
+        _inputs.check_whole("n_rounds", self.n_rounds, 1)
+        _inputs.check_whole("label_sweeps", self.label_sweeps, 1)
+        return super()._plan(seed)
+
+    def _learn_more(self) -> None:
+        """The LDA over label sets."""
+        sets = self._training_sets()
+        names = tuple(f"label{k}" for k in range(sets.n_labels))
+        corpus = Corpus(words=sets.label, doc_ptr=sets.ptr, vocabulary=names)
+        n_topics = self.n_label_topics or int(np.clip(np.count_nonzero(self.label_counts_) // 5, 2, 100))
+        lda = _LabelTopics(n_topics, topic_word_prior=0.01, max_iter=self.label_sweeps, random_state=self.seed_)
+        lda._quiet = self._quiet
+        lda.fit(corpus)
+        self.interrupted_ = self.interrupted_ or lda.interrupted_  # and can go on to learn them as it should
+        self._set_label_topics(lda._by_word, lda.alpha_)
+
+    def _set_label_topics(self, by_word: FloatArray, alpha: FloatArray) -> None:
+        self._label_by_word, self._label_alpha = by_word, alpha
+        self.label_topics_ = (by_word / by_word.sum(axis=0)).T
+
+    def _fold_all(self, corpus: Corpus) -> tuple[FloatArray, FloatArray]:
+        counts, alpha = super()._fold_all(corpus)
+        for step in range(1, self.n_rounds + 1):
+            alpha = self._own_alpha(corpus, counts)
+            counts = self._fold_with(corpus, alpha, step)
+        return counts, alpha
+
+    def _own_alpha(self, corpus: Corpus, counts: FloatArray) -> FloatArray:
+        """α [D, K] of documents from what the first labels say of their label topics."""
+        sizes = self._meta.sizes(corpus.to_matrix(), len(self.classes_))
+        total = counts.sum(axis=1, keepdims=True)
+        share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+        weights = share * sizes[:, None]
+        docs, labels = np.nonzero(weights > _LEAST)
+        ptr = np.concatenate(([0], np.cumsum(np.bincount(docs, minlength=corpus.n_docs))))
+        names = tuple(f"label{k}" for k in range(len(self.classes_)))
+        as_words = Corpus(words=labels.astype(np.int32), doc_ptr=ptr, vocabulary=names, weights=weights[docs, labels])
+        found = variational.fold_in(
+            as_words, "cvb0", self._label_by_word, self._label_alpha, tol=_TOL, max_rounds=_ROUNDS,
+            n_jobs=resolve_jobs(self.n_jobs),
+        )  # fmt: skip
+        expected = product(with_prior(found, self._label_alpha), self.label_topics_)
+        seen = self.label_counts_ > 0
+        smooth = np.where(seen, self.smoothing / np.count_nonzero(seen), 0.0)
+        return np.asarray(self.frequency_weight * np.where(seen, expected, 0.0) + smooth)
+
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self._label_by_word, self._label_alpha]
+
+    def _own_arrays(self) -> dict[str, AnyArray]:
+        return super()._own_arrays() | {"label_by_word": self._label_by_word, "label_alpha": self._label_alpha}
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_dependency(file, self.n_label_topics)
+        super()._check_own(file)
+
+    def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        super()._set_own_arrays(arrays)
+        self._set_label_topics(arrays["label_by_word"], arrays["label_alpha"])

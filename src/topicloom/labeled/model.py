@@ -1,0 +1,270 @@
+"""Multi-label classification by topics that stand for labels: Labeled LDA and Prior-LDA."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import ESTIMATORS, Estimator
+from topicloom.engine.estimator import inputs, published
+from topicloom.engine.estimator import label_sets as _labels
+from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.run import Callback, Chain, Plan
+from topicloom.engine.sampler import Sampler
+from topicloom.engine.threads import resolve_jobs
+from topicloom.errors import InputError
+from topicloom.files.directories import Stored
+from topicloom.labeled import labels as _label_files
+from topicloom.labeled import sampler
+from topicloom.labeled.classifier import LabelClassifier
+from topicloom.labeled.label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
+from topicloom.numerics.rng import Purpose, path_key
+
+_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
+    **dict.fromkeys(("max_iter", "lag", "n_chains", "trace_every", "checkpoint_every"), 1),
+    **dict.fromkeys(("predict_lag", "predict_samples", "predict_chains"), 1),
+    "predict_burn_in": 0,
+}
+_PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
+
+
+class LabeledLDA(LabelClassifier):
+    """Labeled LDA: one topic a label, and every word of a training document drawn from one of the document's labels.
+
+    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``Y`` a documents × labels matrix of 0
+    and 1 (dense, sparse, a data frame), a list of label names for each document, or nothing if the corpus has labels.
+    A document without labels teaches nothing and keeps its row. A label without documents keeps its column, has
+    probability 0 and is never predicted.
+
+    Parameters
+    ----------
+    doc_topic_prior : α of training; None is 50/K for K labels (CGS_p eq. 58).
+    topic_word_prior : β.
+    method : "gibbs" draws labels, "cvb0" is the deterministic approximation, in training and for new documents.
+    estimator, predict_estimator : "standard" or "cgs_p", for φ (words of labels) and for θ (labels of new documents).
+    ranking : "counts" ranks a document's labels by expected counts, with α for ties alone; "theta" by θ, which has α in
+        it.
+    label_rule : how many labels to predict. "meta": a linear model of the number on the words; "count": ``n_labels``
+        for each document (None: the mean of training); "threshold": those whose probability passes a threshold tuned on
+        held-out documents; "proportional": each label for as large a share of the documents as in training, which makes
+        an answer depend on its batch.
+    holdout : share of the labelled documents on which probabilities are calibrated and the threshold is tuned, by a
+        model of one chain that has not seen them. 0: none, and probabilities are not calibrated.
+    max_iter, burn_in, lag, n_chains : sweeps, and which are kept. Labels do not change their meaning, so counts are
+        averaged over samples and chains. ``burn_in=None`` keeps the last sweep of each chain.
+    predict_burn_in, predict_lag, predict_samples, predict_chains : how new documents are sampled.
+    trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
+
+    Attributes
+    ----------
+    classes_ : names of the labels; topic k is label k. label_counts_ : training documents with each.
+    components_, topic_word_, doc_topic_, beta_ : as of ``LDA``. alpha_ : α of prediction, 0 for labels never seen.
+    threshold_ : of "threshold". unlabeled_docs_ : training documents that had no label.
+    chains_, traces_, log_joint_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    """
+
+    def __init__(
+        self,
+        *,
+        doc_topic_prior: float | None = None,
+        topic_word_prior: float | Sequence[float] | AnyArray = 0.1,
+        method: Literal["gibbs", "cvb0"] = "gibbs",
+        estimator: Estimator = "standard",
+        predict_estimator: Estimator = "cgs_p",
+        ranking: Literal["counts", "theta"] = "counts",
+        label_rule: Literal["meta", "count", "threshold", "proportional"] = "meta",
+        n_labels: int | None = None,
+        holdout: float = 0.2,
+        max_iter: int = 195,
+        burn_in: int | None = 50,
+        lag: int = 5,
+        n_chains: int = 1,
+        predict_burn_in: int = 50,
+        predict_lag: int = 5,
+        predict_samples: int = 10,
+        predict_chains: int = 1,
+        trace_every: int = 10,
+        checkpoint_dir: str | Path | None = None,
+        checkpoint_every: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.method = method
+        self.estimator = estimator
+        self.predict_estimator = predict_estimator
+        self.ranking = ranking
+        self.label_rule = label_rule
+        self.n_labels = n_labels
+        self.holdout = holdout
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.lag = lag
+        self.n_chains = n_chains
+        self.predict_burn_in = predict_burn_in
+        self.predict_lag = predict_lag
+        self.predict_samples = predict_samples
+        self.predict_chains = predict_chains
+        self.trace_every = trace_every
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
+        """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
+        inputs.check_call(self, callbacks)
+        seed = inputs.draw_seed(self.random_state)
+        self._plan(seed)  # parameters first: they are quicker to check than data
+        corpus = self._training_corpus(X)
+        classes, sets = _labels.read_labels(Y, corpus)
+        return self._fit(self._problem(_labelled_tokens(corpus, sets), classes, sets, seed), callbacks)
+
+    def _problem(self, corpus: Corpus, classes: AnyArray, sets: LabelSets, seed: int) -> Problem:
+        prior = self._prior(corpus, sets)
+        return Problem(
+            corpus, corpus, self._sampler_for(corpus, sets, prior), lambda: prior, self._plan(seed), self.n_chains,
+            {"K": sets.n_labels}, data=(classes, sets), beside=_label_files.labels_part(classes, sets),
+        )  # fmt: skip
+
+    def _stored_problem(self, stored: Stored, seed: int) -> Problem:
+        corpus = self._corpus_in(stored)
+        if hasattr(self, "seed_"):
+            return self._problem(corpus, self.classes_, self._training_sets(), seed)
+        return self._problem(corpus, *_label_files.load_labels(stored, corpus), seed)
+
+    def _plan(self, seed: int) -> Plan:
+        """Check every parameter; what is left to check depends on the data."""
+        inputs.check_choice("method", self.method, ("gibbs", "cvb0"))
+        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
+        inputs.check_choice("predict_estimator", self.predict_estimator, ESTIMATORS)
+        inputs.check_choice("ranking", self.ranking, ("counts", "theta"))
+        inputs.check_choice("label_rule", self.label_rule, RULES)
+        for name, least in _WHOLE_NUMBERS.items():
+            inputs.check_whole(name, getattr(self, name), least)
+        if self.n_labels is not None:
+            inputs.check_whole("n_labels", self.n_labels, 1)
+        inputs.check_burn_in(self.burn_in, self.max_iter)
+        if inputs.check_number("holdout", self.holdout, 0.0, 0.9) == 0 and self.label_rule == "threshold":
+            raise InputError('label_rule="threshold" is tuned on held-out documents; give a holdout above 0.')
+        resolve_jobs(self.n_jobs)
+        return Plan(
+            seed=seed,
+            max_iter=self.max_iter,
+            burn_in=self.burn_in,
+            lag=self.lag,
+            estimator=self.estimator,
+            trace_every=self.trace_every,
+            checkpoint_every=self.checkpoint_every,
+        )
+
+    def _prior(self, corpus: Corpus, sets: LabelSets) -> Prior:
+        k = sets.n_labels
+        if inputs.is_vector("doc_topic_prior", self.doc_topic_prior):
+            raise InputError("doc_topic_prior is one number here, the same for all labels; leave it out for 50/K.")
+        alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "labels", 50.0 / k)
+        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)
+        return make_prior(alpha, beta, corpus.n_docs)
+
+    def _sampler_for(self, corpus: Corpus, sets: LabelSets, prior: Prior) -> Sampler:
+        return sampler.gibbs(sets) if self.method == "gibbs" else sampler.cvb0(sets, corpus, prior)
+
+    def _publish(self, problem: Problem, chains: list[Chain]) -> None:
+        self.classes_, sets = problem.data
+        self._sets, self.label_counts_, self.unlabeled_docs_ = sets, sets.frequencies, sets.sizes == 0
+        self._n_labelled = int(np.count_nonzero(sets.sizes))
+        super()._publish(problem, chains)
+        self._set_arrays(self._mean_word_counts(), self._prediction_prior(), chains[0].prior.beta)
+        self._meta = fit_meta_labeler(problem.corpus.to_matrix()[sets.sizes > 0], sets.sizes[sets.sizes > 0])
+        self._learn_more()
+        self._calibration, self.threshold_ = None, 0.5
+        self._calibrate()
+
+    def _report(self, problem: Problem, best: Chain) -> bool:
+        return published.report_topics(self, problem.corpus, best.prior, labels=True, what="labels' topics")
+
+    def _learn_more(self) -> None:
+        """What a subclass needs to predict, before it is calibrated."""
+
+    def _prediction_prior(self) -> FloatArray:
+        """α of new documents: as in training, but 0 for labels that were never seen."""
+        seen = self.label_counts_ > 0
+        total = 50.0 / seen.sum() if self.doc_topic_prior is None else self.doc_topic_prior
+        return np.where(seen, total, 0.0)
+
+    def _calibrate(self) -> None:
+        """Probabilities and the threshold, from documents that a second model has not seen."""
+        assert self._sets is not None
+        labelled = np.flatnonzero(self._sets.sizes)
+        n_held = min(round(self.holdout * len(labelled)), max(50, _PAIRS // self._sets.n_labels))
+        if self.holdout > 0 and len(labelled) > 1:
+            n_held = max(n_held, 1)
+        if n_held == 0 or n_held == len(labelled):
+            return
+        rng = np.random.default_rng(int(path_key(self.seed_, Purpose.HELD_OUT)))
+        held = np.zeros(self._sets.n_docs, bool)
+        held[rng.permutation(labelled)[:n_held]] = True
+        kept = any(chain.kept is not None for chain in self.chains_)
+        second = type(self)(**self.get_params()).set_params(
+            n_chains=1, holdout=0.0, label_rule="meta", checkpoint_dir=None, verbose=0, random_state=self.seed_,
+            max_iter=max(self.n_iter_, 1), burn_in=self.burn_in if kept else None,
+        )  # fmt: skip
+        second._quiet = True
+        sets = _labels.without(self._sets, held)
+        corpus = self.corpus_.keep_tokens(~np.repeat(held, self.corpus_.doc_lengths))
+        if corpus.n_tokens == 0:
+            return
+        second._quiet = True
+        second._fit(second._problem(corpus, self.classes_, sets, self.seed_), ())
+        self.interrupted_ = self.interrupted_ or second.interrupted_  # and can go on to be calibrated as it should
+        truth = _labels.indicator(self._sets)[held]
+        counts = second._fold(self.corpus_.select(held))
+        seen = second.label_counts_ > 0
+        self._calibration = second._calibration = fit_calibration(
+            counts[:, seen], second._rates()[seen], truth[:, seen]
+        )
+        self.threshold_ = best_threshold(second._probability(counts), truth)
+
+
+class PriorLDA(LabeledLDA):
+    """Prior-LDA: Labeled LDA that expects frequent labels in new documents.
+
+    α of prediction is ``frequency_weight`` · f_k/Σf + ``smoothing``/K (CGS_p eq. 59), f_k being the number of training
+    documents with label k and K the number of labels that have any. All else is as of ``LabeledLDA``.
+    """
+
+    @inputs.with_parameters_of(LabeledLDA)
+    def __init__(self, *, frequency_weight: float = 50.0, smoothing: float = 30.0, **others: Any) -> None:
+        super().__init__(**others)
+        self.frequency_weight = frequency_weight
+        self.smoothing = smoothing
+
+    def _plan(self, seed: int) -> Plan:
+        inputs.check_number("frequency_weight", self.frequency_weight, 0.0, inputs.MOST)
+        inputs.check_positive("smoothing", self.smoothing)
+        return super()._plan(seed)
+
+    def _prediction_prior(self) -> FloatArray:
+        f = self.label_counts_
+        smooth = np.where(f > 0, self.smoothing / np.count_nonzero(f), 0.0)
+        return np.asarray(self.frequency_weight * f / f.sum() + smooth)  # CGS_p eq. 59
+
+
+def _labelled_tokens(corpus: Corpus, sets: LabelSets) -> Corpus:
+    """The corpus in which documents without labels have no words: there is no label to draw them from."""
+    labelled = sets.sizes > 0
+    if not labelled.all():
+        corpus = corpus.keep_tokens(np.repeat(labelled, corpus.doc_lengths))
+        if corpus.n_tokens == 0:
+            raise InputError("every document with a label is empty: there is no word to learn labels from.")
+    return corpus

@@ -1,0 +1,217 @@
+"""Samplers whose tokens may only have a label of their document: Gibbs, and CVB0 in the same form.
+
+Such a sampler belongs to one training set, since it needs the documents' labels, so it is made for one and not
+registered by name. It serves the one loop of chains as any other does. CVB0 draws nothing; its latent part is γ, from
+which all counts are made anew after each sweep, so that a run goes on from γ alone, bit for bit.
+"""
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus._checks import check_choice
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.checks import ROUNDING, check_kept, check_prior, check_tokens
+from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator
+from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.prior import Prior
+from topicloom.engine.sampler import Info, Key, Sampler, Schedule
+from topicloom.engine.state import AnyState, as_dense, new_assignments, rebuild_counts
+from topicloom.files.checks import Contents, Expected
+from topicloom.labeled import cvb0 as labeled_collapsed
+from topicloom.labeled import gibbs as labeled
+from topicloom.lda.gibbs.auto import log_joint_words
+from topicloom.numerics.jit import as_input
+from topicloom.numerics.rng import Purpose, path_key, stream
+
+_CHUNK = 1 << 20  # tokens looked at together
+
+
+class LabeledState(NamedTuple):
+    """Counts as a dense matrix, beside the labels that each document's tokens may have."""
+
+    z: AnyArray
+    word_topic: Int32Array  # [V, K]
+    topic: Int64Array  # [K]
+    label_ptr: Int64Array  # [D + 1]
+    labels: Int32Array  # the labels of document d, ascending, are labels[label_ptr[d]:label_ptr[d + 1]]
+
+
+class SoftLabeledState(NamedTuple):
+    """As ``LabeledState`` with a distribution over labels in place of each drawn one: counts are expected ones."""
+
+    z: AnyArray  # γ of all distinct (document, word) pairs over their document's labels, one after the other
+    doc: FloatArray  # α + E[n_dk], aligned with ``labels``
+    word: FloatArray  # [V, K] β + E[n_vk]
+    topic: AnyArray  # [K] Σ_v β + E[n_k]
+    label_ptr: Int64Array
+    labels: Int32Array
+
+
+def gibbs(sets: LabelSets) -> Sampler:
+    """The collapsed Gibbs sampler of CGS_p eq. 5: exact for LDA whose θ_d is a Dirichlet over the document's labels."""
+    ptr, label = as_input(sets.ptr), as_input(sets.label)
+
+    def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+        _check(prior)
+        z = new_assignments(corpus, prior.n_topics)
+        rng = stream(key.seed, Purpose.START, key.chain)
+        labeled.draw_from_prior(corpus.doc_ptr, ptr, label, prior.alpha, prior.alpha_row, rng, z)
+        return restore(corpus, z, prior.n_topics)
+
+    def restore(corpus: Corpus, z: AnyArray, n_topics: int) -> AnyState:
+        return LabeledState(*rebuild_counts(corpus, z, n_topics), ptr, label)
+
+    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+        work = np.zeros(2, np.int64)
+        rng = stream(
+            key.seed, Purpose.SWEEP, key.chain, key.sweep, 0, 0
+        )  # as of a sampler of all topics with one shard
+        labeled.sweep(
+            corpus.words, corpus.doc_ptr, *cast(LabeledState, state), prior.alpha, prior.alpha_row, prior.beta,
+            prior.beta_sum, rng, work,
+        )  # fmt: skip
+        return state, Info(int(work[0]), int(work[1]))
+
+    def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+        out = np.empty(prior.n_topics)
+        labeled.conditional(
+            token, int(corpus.token_docs[token]), corpus.words, corpus.doc_ptr, *cast(LabeledState, state),
+            prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum, out,
+        )  # fmt: skip
+        return out
+
+    def check(file: Contents, corpus: Corpus, index: int) -> None:
+        check_prior(file)
+        check_tokens(file)
+        check_kept(file, corpus, (len(label),))
+        _check_labels_of_tokens(file, corpus, sets)
+
+    return Sampler(
+        "labeled", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts, check=check
+    )
+
+
+def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
+    """log p(w, z | α, β, labels), parameters integrated out."""
+    own = cast(LabeledState, state)
+    documents = labeled.log_joint_documents(
+        corpus.doc_ptr, own.z, own.label_ptr, own.labels, prior.alpha, prior.alpha_row
+    )
+    return documents + log_joint_words(corpus, as_dense(own), prior, n_jobs)
+
+
+def cvb0(sets: LabelSets, corpus: Corpus, prior: Prior) -> Sampler:
+    """CVB0 over the documents' labels, with this prior; ``log_joint`` is the log-likelihood of the training words."""
+    _check(prior)
+    pairs = corpus.pairs
+    ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(pairs.count)
+    label_ptr, label = as_input(sets.ptr), as_input(sets.label)
+    gamma_ptr = as_input(np.concatenate(([0], np.cumsum(np.diff(pairs.ptr) * sets.sizes))))
+    of_label = np.repeat(np.arange(sets.n_docs), sets.sizes)
+    alpha = prior.alpha[prior.alpha_row[of_label], sets.label]
+
+    def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+        gamma = np.empty(int(gamma_ptr[-1]), np.float32)
+        labeled_collapsed.start(
+            ptr, gamma_ptr, label_ptr, path_key(key.seed, Purpose.VARIATIONAL_START, key.chain), gamma
+        )
+        return restore(corpus, gamma, prior.n_topics)
+
+    def restore(corpus: Corpus, gamma: AnyArray, n_topics: int) -> AnyState:
+        doc, word, topic = alpha.copy(), np.repeat(prior.beta[:, None], n_topics, axis=1), prior.beta_sum.copy()
+        labeled_collapsed.add_counts(ptr, words, count, gamma_ptr, label_ptr, label, gamma, doc, word, topic)
+        return SoftLabeledState(gamma, doc, word, topic, label_ptr, label)
+
+    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+        z, doc, word, topic, *_ = cast(SoftLabeledState, state)
+        moved = labeled_collapsed.sweep(ptr, words, count, gamma_ptr, label_ptr, label, z, doc, word, topic)
+        return restore(corpus, z, prior.n_topics), Info(round(moved / 2), len(z))
+
+    def likelihood(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
+        _, doc, word, topic, *_ = cast(SoftLabeledState, state)
+        return labeled_collapsed.log_likelihood(ptr, words, count, label_ptr, label, doc, word, topic)
+
+    def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+        raise NotImplementedError("CVB0 draws nothing")
+
+    def check(file: Contents, corpus: Corpus, index: int) -> None:
+        check_prior(file)
+        file.expect({"z": Expected("f4", (int(gamma_ptr[-1]),), low=0, high=1 + 1e-6)})
+        check_kept(file, corpus, (len(label),))
+        _check_shares_of_labels(file, corpus, sets)
+
+    return Sampler(
+        "labeled_cvb0", init, restore, sweep, likelihood, conditional, exact=False,
+        topic_counts=expected_topic_counts, check=check, by_token=False,
+    )  # fmt: skip
+
+
+def _check_labels_of_tokens(file: Contents, corpus: Corpus, sets: LabelSets) -> None:
+    """Whether each token has a label of its own document."""
+    z, size = file.arrays["z"], sets.n_labels
+    known = np.repeat(np.arange(sets.n_docs), sets.sizes) * size + sets.label
+    for start in range(0, len(z), _CHUNK):
+        stop = min(start + _CHUNK, len(z))
+        docs = np.searchsorted(corpus.doc_ptr, np.arange(start, stop), side="right") - 1
+        wanted = docs * size + z[start:stop]
+        found = np.searchsorted(known, wanted)
+        if np.any(found == len(known)) or np.any(known[found] != wanted):
+            file.fail("a token has a label that is not one of its document")
+
+
+def _check_shares_of_labels(file: Contents, corpus: Corpus, sets: LabelSets) -> None:
+    """Whether each pair's distribution over its document's labels sums to 1."""
+    sizes = np.repeat(sets.sizes, np.diff(corpus.pairs.ptr))
+    starts = np.cumsum(sizes) - sizes
+    file.sums_to("z", np.add.reduceat(file.arrays["z"], starts, dtype=np.float64), 1.0, ROUNDING)
+
+
+def topic_counts(
+    corpus: Corpus,
+    state: LabeledState,
+    prior: Prior,
+    estimator: Estimator = "cgs_p",
+    *,
+    docs: bool = True,
+    words: bool = True,
+    n_jobs: int = 1,
+) -> Counts:
+    """As ``estimates.topic_counts`` where tokens have labels of their documents alone.
+
+    Documents' counts are aligned with ``labels``.
+    """
+    check_choice("estimator", estimator, ESTIMATORS)
+    doc = np.zeros(len(state.labels)) if docs else None
+    if estimator == "standard":
+        if doc is not None:
+            labeled.document_counts(corpus.doc_ptr, state.z, state.label_ptr, state.labels, prior.n_topics, doc)
+        return Counts(doc, state.word_topic.astype(np.float64) if words else None)
+    word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
+    labeled.add_soft_counts(
+        corpus.words, corpus.doc_ptr, *state, prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum,
+        np.zeros(0) if doc is None else doc, np.zeros((0, 0)) if word is None else word,
+    )  # fmt: skip
+    return Counts(doc, word)
+
+
+def expected_topic_counts(
+    corpus: Corpus,
+    state: SoftLabeledState,
+    prior: Prior,
+    estimator: Estimator = "cgs_p",
+    *,
+    docs: bool = True,
+    words: bool = True,
+    n_jobs: int = 1,
+) -> Counts:
+    """The same of CVB0, whose counts are expected ones, whatever the estimator."""
+    check_choice("estimator", estimator, ESTIMATORS)
+    of_label = np.repeat(np.arange(corpus.n_docs), np.diff(state.label_ptr))
+    doc = state.doc - prior.alpha[prior.alpha_row[of_label], state.labels] if docs else None
+    return Counts(doc, state.word - prior.beta[:, None] if words else None)
+
+
+def _check(prior: Prior) -> None:
+    assert len(prior.boost) == 0, "labels stand for their words already; seed words are not for them"

@@ -1,0 +1,226 @@
+"""Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from topicloom._types import AnyArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimates import ESTIMATORS, Estimator
+from topicloom.engine.estimator import inputs
+from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.multipath import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
+from topicloom.engine.run import Callback, Plan
+from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.threads import resolve_jobs
+from topicloom.errors import InputTypeError
+from topicloom.lda import memory
+from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.statement import PlainTopics
+
+_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
+    **dict.fromkeys(("max_iter", "lag", "n_chains", "n_paths", "n_shards", "n_mh"), 1),
+    **dict.fromkeys(("trace_every", "checkpoint_every"), 1),
+    **dict.fromkeys(("predict_lag", "predict_samples", "predict_chains"), 1),
+    "predict_burn_in": 0,
+}
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+
+def _without_inference(init: _Init) -> _Init:
+    """For an ``__init__``: say what has become of the parameter ``inference``, which LDA once had."""
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **params: Any) -> None:
+        if "inference" in params:
+            raise InputTypeError(
+                "inference is not a parameter of LDA, which always samples; leave it out, or use VariationalLDA with "
+                'method="cvb0", "cvb", "cvb_exact", "vb", "scvb0" or "svb".'
+            )
+        init(self, *args, **params)
+
+    return cast(_Init, checked)
+
+
+class LDA(PlainTopics):
+    """Latent Dirichlet allocation by Gibbs sampling.
+
+    Used as scikit-learn's ``LatentDirichletAllocation`` is, and samples from the true posterior. ``X`` is a
+    ``Corpus``, a documents × words count matrix (dense, sparse or a data frame) or a list of texts.
+    ``VariationalLDA`` has the deterministic approximations.
+
+    Parameters
+    ----------
+    n_components : number of topics K.
+    doc_topic_prior, topic_word_prior : Dirichlet parameters α (number, or one per topic) and β (number, or one per
+        word), from 1e-12 to 1e12. None starts from 1/K and is learned (see ``learn_priors``).
+    sampler : which kernel draws the topics; "auto" chooses.
+    estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
+        "standard" for the usual ones.
+    max_iter : number of sweeps.
+    burn_in, lag : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over the sweeps
+        ``burn_in``, ``burn_in + lag``, … Topics of one chain may drift, so average only
+        over a stretch in which it has settled.
+    n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
+    n_paths : paths of a chain: assignments of topics to all tokens that share their topic-word counts, so that φ has a
+        posterior proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
+    doc_topic_paths : θ of training documents from the "mean" over paths, or from the "first".
+    n_shards : parts into which documents and words are cut so that threads can share a sweep. One part is the exact
+        sampler, on one thread; more are an approximation in the topic totals alone, and let ``n_jobs`` threads work.
+    n_mh : steps a token of the sampler "mh".
+    learn_priors : None learns the priors that were left as None, True learns both, False none. α becomes asymmetric, β
+        stays symmetric.
+    seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
+    seed_weight : prior weight of a seed word in its topic, as a share of the word's count.
+    predict_burn_in, predict_lag, predict_samples, predict_chains : how new documents are sampled.
+    trace_every : sweeps between records of the joint probability.
+    checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
+    n_jobs : threads. They change no result.
+    random_state : seed.
+    verbose : 1 shows progress.
+
+    Attributes
+    ----------
+    components_ : [K, V] expected counts plus β. ``topic_word_`` is the same, normalised.
+    doc_topic_ : [D, K] topic proportions of the training documents.
+    alpha_, beta_ : the priors, as given or learned.
+    chains_, best_chain_, log_joint_, traces_ : the chains, the number of the one published, the last joint log
+        probability of each, and what was recorded along them.
+    vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    """
+
+    _GONE: ClassVar[tuple[str, ...]] = (
+        "inference", "tol", "batch_size", "learning_offset", "learning_decay", "total_samples", "max_doc_update_iter",
+        "mean_change_tol",
+    )  # fmt: skip
+
+    @_without_inference
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
+        topic_word_prior: float | Sequence[float] | AnyArray | None = None,
+        sampler: str = "auto",
+        estimator: Estimator = "cgs_p",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        lag: int = 10,
+        n_chains: int = 1,
+        n_paths: int = 1,
+        doc_topic_paths: DocTopicPaths = "mean",
+        n_shards: int = 1,
+        n_mh: int = 2,
+        learn_priors: bool | None = None,
+        seed_words: inputs.SeedWords | None = None,
+        seed_weight: float = 0.5,
+        predict_burn_in: int = 20,
+        predict_lag: int = 2,
+        predict_samples: int = 5,
+        predict_chains: int = 2,
+        trace_every: int = 10,
+        checkpoint_dir: str | Path | None = None,
+        checkpoint_every: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.sampler = sampler
+        self.estimator = estimator
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.lag = lag
+        self.n_chains = n_chains
+        self.n_paths = n_paths
+        self.doc_topic_paths = doc_topic_paths
+        self.n_shards = n_shards
+        self.n_mh = n_mh
+        self.learn_priors = learn_priors
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
+        self.predict_burn_in = predict_burn_in
+        self.predict_lag = predict_lag
+        self.predict_samples = predict_samples
+        self.predict_chains = predict_chains
+        self.trace_every = trace_every
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    @property
+    def partial_fit(self) -> Any:
+        """Not there: a sampler needs all documents at once. The error names what learns from a stream."""
+        raise AttributeError(
+            f"{type(self).__name__} has no method 'partial_fit', since it needs all documents at once; use "
+            'VariationalLDA with method="scvb0" or method="svb".'
+        )
+
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
+        """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
+        inputs.check_call(self, callbacks)
+        seed = inputs.draw_seed(self.random_state)
+        self._plan(seed)  # parameters first: they are quicker to check than data
+        return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
+
+    def _plan(self, seed: int) -> Plan:
+        inputs.check_whole("n_components", self.n_components, 1)
+        inputs.check_choice("sampler", self.sampler, sampler_names())
+        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
+        inputs.check_choice("doc_topic_paths", self.doc_topic_paths, DOC_TOPIC_PATHS)
+        for name, least in _WHOLE_NUMBERS.items():
+            inputs.check_whole(name, getattr(self, name), least)
+        inputs.check_burn_in(self.burn_in, self.max_iter)
+        learn_alpha, learn_beta = self._learned_priors()
+        return Plan(
+            seed=seed,
+            max_iter=self.max_iter,
+            burn_in=self.burn_in,
+            lag=self.lag,
+            estimator=self.estimator,
+            learn_alpha=learn_alpha,
+            learn_beta=learn_beta,
+            trace_every=self.trace_every,
+            checkpoint_every=self.checkpoint_every,
+            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self.n_mh),
+            n_paths=self.n_paths,
+        )
+
+    def _problem(self, corpus: Corpus, seed: int) -> Problem:
+        return Problem(
+            corpus=corpus,
+            sampled=repeated(corpus, self.n_paths),
+            sampler=self._sampler_for(corpus),
+            prior=lambda: repeated_prior(self._prior(corpus), self.n_paths),
+            plan=self._plan(seed),
+            n_chains=self.n_chains,
+            sizes={"K": self.n_components},
+            threads_by_chain=self.n_shards == 1,  # or they go to the shards of one chain after the other
+            note=lambda: self._needs(corpus),
+        )
+
+    def _sampler_for(self, corpus: Corpus) -> Sampler:
+        return get_sampler(self.sampler)
+
+    def _chain_sampler(self) -> Sampler:
+        return self._sampler_for(self.corpus_)
+
+    def _needs(self, corpus: Corpus) -> str:
+        needed = memory.estimate(
+            corpus, self.n_components, self.sampler, self.n_chains,
+            n_mh=self.n_mh, averaged=self.burn_in is not None, n_paths=self.n_paths,
+        )  # fmt: skip
+        n_jobs = resolve_jobs(self.n_jobs)
+        if n_jobs > self.n_shards * self.n_chains == 1:
+            return (
+                f"{needed}\nthreads: {n_jobs} for estimates, one for sweeps; with n_shards (--shards) above 1 they "
+                "share sweeps, too (docs/samplers.md says what that approximates)."
+            )
+        return str(needed)

@@ -1,0 +1,56 @@
+"""What LDA, by sampling or variational, states its problem with: priors, seed words, plans."""
+
+from typing import Any
+
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimator import inputs
+from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.estimator.topics import TopicModel
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.errors import InputError
+from topicloom.files.directories import Stored
+
+
+class PlainTopics(TopicModel):
+    """Topics with a Dirichlet prior for documents and one for words, which may have seed words."""
+
+    n_components: int
+    doc_topic_prior: Any
+    topic_word_prior: Any
+    learn_priors: bool | None
+    seed_words: Any
+    seed_weight: float
+
+    def _problem(self, corpus: Corpus, seed: int) -> Problem:
+        """The problem for a corpus."""
+        raise NotImplementedError
+
+    def _stored_problem(self, stored: Stored, seed: int) -> Problem:
+        return self._problem(self._corpus_in(stored), seed)
+
+    def _learned_priors(self) -> tuple[bool, bool]:
+        """Whether α and β are to be learned."""
+        fixed_beta = inputs.is_vector("topic_word_prior", self.topic_word_prior) or self.seed_words is not None
+        if self.learn_priors and fixed_beta:
+            raise InputError(
+                "learn_priors=True learns one β for all words, but topic_word_prior is a vector or seed_words are "
+                "given; leave learn_priors=None to learn α alone."
+            )
+        learn_beta = self.topic_word_prior is None if self.learn_priors is None else self.learn_priors
+        return self._learns_alpha(), not fixed_beta and learn_beta
+
+    def _learns_alpha(self) -> bool:
+        return self.doc_topic_prior is None if self.learn_priors is None else self.learn_priors
+
+    def _prior(self, corpus: Corpus) -> Prior:
+        k = self.n_components
+        alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "topics", 1 / k)
+        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 1 / k)
+        boosts = inputs.seed_boosts(self.seed_words, self.seed_weight, corpus, k)
+        return make_prior(alpha, beta, corpus.n_docs, boosts)
+
+    @classmethod
+    def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(params.get("seed_words"), dict):
+            params["seed_words"] = {int(topic): words for topic, words in params["seed_words"].items()}
+        return params

@@ -1,0 +1,199 @@
+"""Collapsed variational Bayes without the Gaussian approximation (CVB eq. 15 and its appendix).
+
+A count is a sum of independent Bernoullis, so its distribution is their convolution, and E[log(prior + count)] a sum
+over it. Time grows with pairs × tokens × topics: a reference for small corpora. A token is taken out of a distribution
+by deconvolution, forwards where γ ≤ ½ and backwards where it is larger, so that errors shrink from step to step; where
+a long run at γ ≈ ½ lets them add up, which the sum of the result tells, the distribution is convolved afresh.
+"""
+
+import math
+
+import numpy as np
+
+from topicloom._types import FloatArray, Int32Array, Int64Array
+from topicloom.numerics.jit import kernel
+
+_CLOSE = 1e-10  # how far from 1 the probabilities of a deconvolved count may add up
+
+
+@kernel
+def convolve(pmf: FloatArray, size: int, gamma: float) -> None:
+    """Add a Bernoulli to a count that is at most ``size``."""
+    pmf[size + 1] = pmf[size] * gamma
+    for m in range(size, 0, -1):
+        pmf[m] = pmf[m] * (1.0 - gamma) + pmf[m - 1] * gamma
+    pmf[0] *= 1.0 - gamma
+
+
+@kernel
+def deconvolve(pmf: FloatArray, size: int, gamma: float, out: FloatArray) -> float:
+    """Take a Bernoulli out of a count that is at most ``size``; returns how far the result is from summing to 1."""
+    total = 0.0
+    if gamma <= 0.5:
+        below = 0.0
+        for m in range(size):
+            below = max((pmf[m] - gamma * below) / (1.0 - gamma), 0.0)
+            out[m] = below
+            total += below
+    else:
+        above = 0.0
+        for m in range(size - 1, -1, -1):
+            above = max((pmf[m + 1] - (1.0 - gamma) * above) / gamma, 0.0)
+            out[m] = above
+            total += above
+    return abs(total - 1.0)
+
+
+@kernel
+def convolve_all(pairs: Int64Array, count: FloatArray, gamma: FloatArray, k: int, without: int, out: FloatArray) -> int:
+    """The distribution of a count over the given pairs, without one token of the pair ``without``; returns its size."""
+    out[0] = 1.0
+    size = 0
+    for i in pairs:
+        times = int(count[i]) - (1 if i == without else 0)
+        for _ in range(times):
+            convolve(out, size, gamma[i, k])
+            size += 1
+    return size
+
+
+@kernel
+def mean_log(pmf: FloatArray, size: int, prior: float) -> float:
+    """E[log(prior + n)]."""
+    total = 0.0
+    for m in range(size + 1):
+        if pmf[m] > 0.0:
+            total += pmf[m] * math.log(prior + m)
+    return total
+
+
+@kernel
+def _mean_log_without(
+    pmf: FloatArray, size: int, pairs: Int64Array, count: FloatArray, gamma: FloatArray, k: int, i: int, prior: float,
+    work: FloatArray,
+) -> float:  # fmt: skip
+    if deconvolve(pmf, size, gamma[i, k], work) > _CLOSE:
+        convolve_all(pairs, count, gamma, k, i, work)
+    return mean_log(work, size - 1, prior)
+
+
+@kernel
+def _replace(
+    pmf: FloatArray, size: int, n: int, old: float, new: float, pairs: Int64Array, count: FloatArray,
+    gamma: FloatArray, k: int, work: FloatArray,
+) -> None:  # fmt: skip
+    """The distribution after n Bernoullis went from ``old`` to ``new``; γ already holds the new value."""
+    for j in range(n):
+        if deconvolve(pmf, size - j, old, work) > _CLOSE:
+            convolve_all(pairs, count, gamma, k, -1, pmf)
+            return
+        pmf[: size - j] = work[: size - j]
+    for j in range(n):
+        convolve(pmf, size - n + j, new)
+
+
+@kernel
+def build(
+    ptr: Int64Array, pairs: Int64Array, count: FloatArray, gamma: FloatArray, out_ptr: Int64Array, out: FloatArray
+) -> None:
+    """The distributions of the counts of several groups of pairs: row (group g, topic k) at ``out_ptr[g] · K + …``."""
+    n_topics = gamma.shape[1]
+    for g in range(ptr.shape[0] - 1):
+        members = pairs[ptr[g] : ptr[g + 1]]
+        width = out_ptr[g + 1] - out_ptr[g]
+        for k in range(n_topics):
+            at = out_ptr[g] * n_topics + k * width
+            convolve_all(members, count, gamma, k, -1, out[at : at + width])
+
+
+@kernel
+def sweep(
+    ptr: Int64Array, words: Int32Array, count: FloatArray, word_ptr: Int64Array, by_word: Int64Array,
+    every: Int64Array, gamma: FloatArray, alpha: FloatArray, beta: FloatArray, beta_sum: FloatArray,
+    doc_at: Int64Array, doc_pmf: FloatArray, word_at: Int64Array, word_pmf: FloatArray, topic_pmf: FloatArray,
+    work: FloatArray,
+) -> float:  # fmt: skip
+    """Update every pair once by eq. 15; returns Σ n Σ_k |Δγ_k|."""
+    n_topics = gamma.shape[1]
+    weight = np.empty(n_topics)
+    moved = 0.0
+    n_all = topic_pmf.shape[1] - 1
+    for d in range(ptr.shape[0] - 1):
+        doc_width = doc_at[d + 1] - doc_at[d]
+        doc_pairs = every[ptr[d] : ptr[d + 1]]
+        for i in range(ptr[d], ptr[d + 1]):
+            v, n = words[i], int(count[i])
+            word_width = word_at[v + 1] - word_at[v]
+            word_pairs = by_word[word_ptr[v] : word_ptr[v + 1]]
+            top = -1e300
+            for k in range(n_topics):
+                a, b = doc_at[d] * n_topics + k * doc_width, word_at[v] * n_topics + k * word_width
+                in_doc, in_word = doc_pmf[a : a + doc_width], word_pmf[b : b + word_width]
+                weight[k] = (
+                    _mean_log_without(in_doc, doc_width - 1, doc_pairs, count, gamma, k, i, alpha[k], work)
+                    + _mean_log_without(in_word, word_width - 1, word_pairs, count, gamma, k, i, beta[v, k], work)
+                    - _mean_log_without(topic_pmf[k], n_all, every, count, gamma, k, i, beta_sum[k], work)
+                )
+                top = max(top, weight[k])
+            total = 0.0
+            for k in range(n_topics):
+                weight[k] = math.exp(weight[k] - top)
+                total += weight[k]
+            for k in range(n_topics):
+                old, new = gamma[i, k], weight[k] / total
+                gamma[i, k] = new
+                moved += n * abs(new - old)
+                a, b = doc_at[d] * n_topics + k * doc_width, word_at[v] * n_topics + k * word_width
+                in_doc, in_word = doc_pmf[a : a + doc_width], word_pmf[b : b + word_width]
+                _replace(in_doc, doc_width - 1, n, old, new, doc_pairs, count, gamma, k, work)
+                _replace(in_word, word_width - 1, n, old, new, word_pairs, count, gamma, k, work)
+                _replace(topic_pmf[k], n_all, n, old, new, every, count, gamma, k, work)
+    return moved
+
+
+@kernel
+def mean_log_gamma(
+    ptr: Int64Array, pairs: Int64Array, count: FloatArray, gamma: FloatArray, prior: FloatArray, work: FloatArray
+) -> float:
+    """Σ_g Σ_k E[log Γ(prior_gk + n_gk) − log Γ(prior_gk)] over groups of pairs, exactly."""
+    total = 0.0
+    for g in range(ptr.shape[0] - 1):
+        members = pairs[ptr[g] : ptr[g + 1]]
+        for k in range(gamma.shape[1]):
+            size = convolve_all(members, count, gamma, k, -1, work)
+            base = math.lgamma(prior[g, k])
+            for m in range(size + 1):
+                total += work[m] * (math.lgamma(prior[g, k] + m) - base)
+    return total
+
+
+@kernel
+def fold_in(
+    ptr: Int64Array, words: Int32Array, count: FloatArray, phi: FloatArray, alpha: FloatArray, tol: float,
+    max_rounds: int, gamma: FloatArray, work: FloatArray, out: FloatArray,
+) -> None:  # fmt: skip
+    """As ``variational_collapsed.fold_in`` with E[log(α + n)] exact; every distribution is convolved afresh."""
+    n_topics = phi.shape[1]
+    weight = np.empty(n_topics)
+    for d in range(ptr.shape[0] - 1):
+        members = np.arange(ptr[d], ptr[d + 1])
+        for i in members:
+            for k in range(n_topics):
+                gamma[i, k] = phi[words[i], k] * alpha[k]
+            gamma[i] /= gamma[i].sum()
+        for _ in range(max_rounds):
+            moved = 0.0
+            for i in members:
+                for k in range(n_topics):
+                    size = convolve_all(members, count, gamma, k, i, work)
+                    weight[k] = phi[words[i], k] * math.exp(mean_log(work, size, alpha[k]))
+                weight /= weight.sum()
+                for k in range(n_topics):
+                    moved += count[i] * abs(weight[k] - gamma[i, k])
+                    gamma[i, k] = weight[k]
+            if moved < tol * n_topics:
+                break
+        for k in range(n_topics):
+            out[d, k] = 0.0
+            for i in members:
+                out[d, k] += count[i] * gamma[i, k]

@@ -1,0 +1,373 @@
+"""Latent Dirichlet allocation by variational inference, as a scikit-learn estimator."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.splits import split_halves
+from topicloom.engine.checks import VARIATIONAL, Recorded
+from topicloom.engine.estimates import Estimator, with_prior
+from topicloom.engine.estimator import inputs
+from topicloom.engine.estimator.fitted import Problem, plain
+from topicloom.engine.run import Callback, Chain, Plan, start_chain
+from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.threads import resolve_jobs
+from topicloom.errors import InputError, warn
+from topicloom.files.directories import Part
+from topicloom.files.manifests import CORPUS, chain_role
+from topicloom.lda.statement import PlainTopics
+from topicloom.lda.variational import stochastic
+from topicloom.lda.variational.batch import check_whole, fold_in
+from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
+from topicloom.lda.variational.stochastic import STREAM_MODES, Steps, StreamMode
+
+_MADE_WITH = ("n_components", "method", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
+_ENOUGH = 10  # batches after which a stream's topics are to tell something
+_WHOLE_NUMBERS = (
+    "n_components", "max_iter", "n_chains", "n_shards", "batch_size", "max_doc_update_iter", "trace_every",
+    "checkpoint_every",
+)  # fmt: skip
+
+
+def _learns_from_a_stream(model: Any) -> bool:
+    if model.method in STREAM_MODES:
+        return True
+    raise AttributeError(
+        f"this {type(model).__name__} has no method 'partial_fit', since method={model.method!r} needs all documents "
+        'at once; use VariationalLDA with method="scvb0" or method="svb".'
+    )
+
+
+class VariationalLDA(PlainTopics):
+    """Latent Dirichlet allocation by variational inference: deterministic, and with fractional counts too.
+
+    ``X`` is as in ``LDA``, whose samplers give the true posterior.
+
+    Parameters
+    ----------
+    n_components : int, default 10
+        Number of topics K.
+    method : {"cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"}, default "cvb0"
+        Collapsed inference with means alone ("cvb0") or with variances ("cvb"), a reference for small corpora
+        ("cvb_exact"), variational Bayes ("vb"), and, from minibatches with memory for words × topics alone, "scvb0" and
+        "svb".
+    doc_topic_prior, topic_word_prior, learn_priors, seed_words, seed_weight : as in ``LDA``.
+    max_iter : int, default 500
+        Number of iterations, at most.
+    tol : float, default 1e-3
+        Share of tokens that an iteration may move between topics and still count as converged.
+    max_doc_update_iter, mean_change_tol : int and float
+        Rounds per document in an iteration (new documents may have ten times as many), and the change per topic at
+        which a document is done.
+    batch_size, learning_offset, learning_decay : documents of a minibatch, and its step (offset + t)^(−decay), of
+        "scvb0" and "svb".
+    total_samples : number of documents in all, for ``partial_fit``.
+    n_chains, n_shards, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
+
+    Attributes
+    ----------
+    components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, traces_, vocabulary_, empty_docs_,
+    n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
+    log_joint_ : bound of each chain. converged_ : whether the published chain has converged.
+    """
+
+    _GONE = (
+        "sampler", "estimator", "burn_in", "lag", "n_paths", "doc_topic_paths", "n_mh", "predict_burn_in",
+        "predict_lag", "predict_samples", "predict_chains",
+    )  # fmt: skip
+    converged_: bool
+    _made_with: dict[str, Any]  # what partial_fit cannot change
+    _told: bool = False  # of a stream's topics or priors, once
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        method: Literal["cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"] = "cvb0",
+        doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
+        topic_word_prior: float | Sequence[float] | AnyArray | None = None,
+        learn_priors: bool | None = None,
+        seed_words: inputs.SeedWords | None = None,
+        seed_weight: float = 0.5,
+        max_iter: int = 500,
+        tol: float = 1e-3,
+        max_doc_update_iter: int = 10,
+        mean_change_tol: float = 1e-3,
+        batch_size: int = 128,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.7,
+        total_samples: float = 1e6,
+        n_chains: int = 1,
+        n_shards: int = 1,
+        trace_every: int = 10,
+        checkpoint_dir: str | Path | None = None,
+        checkpoint_every: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.batch_size = batch_size
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
+        self.total_samples = total_samples
+        self.n_chains = n_chains
+        self.n_shards = n_shards
+        self.trace_every = trace_every
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
+        """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there."""
+        inputs.check_call(self, callbacks)
+        seed = inputs.draw_seed(self.random_state)
+        self._plan(seed)  # parameters first: they are quicker to check than data
+        return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
+
+    def _plan(self, seed: int) -> Plan:
+        inputs.check_choice("method", self.method, ALL_MODES)
+        for name in _WHOLE_NUMBERS:
+            inputs.check_whole(name, getattr(self, name), 1)
+        for name, least, most in (
+            ("tol", 0.0, np.inf), ("mean_change_tol", 0.0, np.inf), ("learning_offset", 0.0, inputs.MOST),
+            ("learning_decay", 0.0, 1.0), ("total_samples", 1.0, inputs.MOST),
+        ):  # fmt: skip
+            inputs.check_number(name, getattr(self, name), least, most)
+        learn_alpha, learn_beta = self._learned_priors()
+        return variational_plan(self, seed, learn_alpha, learn_beta)
+
+    def _settings(self, total_docs: float) -> Settings:
+        learned = self._learned_priors()
+        steps = Steps(self.batch_size, self.learning_offset, self.learning_decay, total_docs, *learned)
+        return Settings(self.method, self.tol, self.mean_change_tol, self.max_doc_update_iter, steps)
+
+    def _problem(self, corpus: Corpus, seed: int) -> Problem:
+        # With one shard a pass of the collapsed methods is sequential, and threads can only go to whole chains.
+        by_chain = self.method in ("cvb0", "cvb", "cvb_exact") and self.n_shards == 1
+        return Problem(
+            corpus, corpus, variational_sampler(self._settings(corpus.n_docs), corpus),
+            lambda: self._prior(corpus), self._plan(seed), self.n_chains, {"K": self.n_components}, by_chain,
+            note=lambda: f"{memory_note(corpus, self.method, self.n_components, self.n_chains)}.",
+        )  # fmt: skip
+
+    def _chain_sampler(self) -> Sampler:
+        return variational_sampler(self._settings(self.total_samples), None)
+
+    @available_if(_learns_from_a_stream)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more documents (``method="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
+
+        The first call sets the vocabulary, the number of topics and the priors to start from, which later calls cannot
+        change. ``total_samples`` says how many documents there will be in all. The documents are not kept.
+        """
+        first = not hasattr(self, "seed_")
+        if not first:
+            self._check_same_stream()
+        seed = inputs.draw_seed(self.random_state) if first else self.seed_
+        plan, settings = self._plan(seed), self._settings(self.total_samples)
+        corpus = self._training_corpus(X) if first else self._new_corpus(X)
+        sampler = variational_sampler(settings, None)
+        if first:
+            memory_note(corpus, self.method, self.n_components)
+            chain = start_chain(sampler, corpus, self._prior(corpus), seed, 0)
+        else:
+            chain = _copied(self.chains_[self.best_chain_])
+        mode, work = cast(StreamMode, self.method), settings.work(plan.schedule)
+        for docs in stochastic.batches(corpus.n_docs, self.batch_size):
+            batch = stochastic.take_batch(corpus, docs)
+            chain.prior, value = stochastic.learn_batch(batch, chain.state, mode, chain.prior, settings.steps, work)
+            chain.sweep += 1
+        if plan.learn_beta:
+            chain.prior = stochastic.learn_stream_beta(chain.state, mode, chain.prior)
+        how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
+        problem = Problem(corpus, corpus, sampler, lambda: chain.prior, plan, 1)
+        self._publish_all(problem, [chain], np.array([value]), False)
+        self._corpus = None
+        self._text_options, self._reading = how
+        if not self._told and int(chain.state.batches[0]) >= _ENOUGH:
+            self._told = self._report(problem, chain)
+        return self
+
+    def _publish(self, problem: Problem, chains: list[Chain]) -> None:
+        super()._publish(problem, chains)
+        self.converged_ = chains[self.best_chain_].converged
+
+    def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
+        super()._set_arrays(by_word, alpha, beta)
+        self._made_with = {name: plain(getattr(self, name)) for name in _MADE_WITH}
+
+    @property
+    def _recorded(self) -> Recorded:
+        return VARIATIONAL
+
+    def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
+        warn_not_converged(self, problem.plan, best)
+
+    def _check_same_stream(self) -> None:
+        """Whether what the topics were made with is as it was: more documents cannot change it."""
+        for name, before in self._made_with.items():
+            if (now := plain(getattr(self, name))) != before:
+                raise InputError(
+                    f"{name} was {before!r} when this model was fitted and is {now!r} now; partial_fit cannot change "
+                    "it. Set it back, or make a new model."
+                )
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    def _word_counts_of(self, chain: Chain) -> FloatArray:
+        return word_counts(chain)
+
+    def _doc_topic_of(self, chain: Chain) -> FloatArray:
+        if self.method in STREAM_MODES:  # a stream keeps no documents: they are read again
+            return with_prior(self._fold(self.corpus_), self.alpha_)
+        return expected_theta(chain)
+
+    def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
+        """Refused: there are no drawn topics to read."""
+        raise InputError(
+            f'estimators are ways to read drawn topics, and method="{self.method}" draws none; see doc_topic_ and '
+            "topic_word_."
+        )
+
+    # -- new documents -------------------------------------------------------------------------------------------
+
+    def _check_tokens(self, corpus: Corpus) -> None:
+        if self.method == "cvb_exact":
+            check_whole(corpus)
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        return variational_fold(self, corpus, self.method)
+
+    def _perplexity(self, corpus: Corpus) -> float:
+        return variational_perplexity(self, corpus)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: Any, *, corpus: bool = True) -> None:
+        """Write the model to a directory. Without the ``corpus`` it holds no training data and cannot be resumed.
+
+        A stream that was fed by ``partial_fit`` has kept no text; its state is saved, so that it can go on.
+        """
+        super().save(path, corpus=corpus)
+
+    def _parts(self, corpus: bool) -> dict[str, Part]:
+        return self._chain_parts() | super()._parts(False) if self._is_streamed() else super()._parts(corpus)
+
+    def _is_streamed(self) -> bool:
+        """Whether it was fed by ``partial_fit``."""
+        if self._corpus is not None or self.method not in STREAM_MODES:
+            return False
+        stored = self._stored
+        return stored is None or (stored.has(chain_role(0)) and not stored.has(CORPUS))
+
+    def _stored_problem(self, stored: Any, seed: int) -> Problem:
+        if hasattr(self, "seed_") and self._is_streamed():  # there is nothing but the state
+            plan, sizes = self._plan(seed), {"K": self.n_components, "V": len(self.vocabulary_)}
+            return Problem(cast(Any, None), cast(Any, None), self._chain_sampler(), lambda: None, plan, 1, sizes)
+        return super()._stored_problem(stored, seed)
+
+
+# -- what other models with a variational method share -----------------------------------------------------------------
+
+
+def variational_plan(model: Any, seed: int, learn_alpha: bool, learn_beta: bool, learn_more: bool = False) -> Plan:
+    return Plan(
+        seed=seed,
+        max_iter=model.max_iter,
+        burn_in=None,
+        lag=1,
+        estimator="standard",
+        learn_alpha=learn_alpha,
+        learn_beta=learn_beta,
+        learn_more=learn_more,
+        learn_from=5,
+        learn_every=5,
+        trace_every=model.trace_every,
+        checkpoint_every=model.checkpoint_every,
+        schedule=Schedule(model.n_shards, resolve_jobs(model.n_jobs)),
+    )
+
+
+def warn_not_converged(model: Any, plan: Plan, best: Chain) -> None:
+    """A warning if a run has ended before it converged, with what was still moving."""
+    if best.converged or model.tol <= 0 or best.sweep < plan.max_iter:
+        return
+    begun, settled = f"not converged after max_iter={plan.max_iter} iterations: ", Settings("", model.tol).settled
+    if best.extra.change < model.tol:
+        text = (
+            f"{begun}topics have settled, but learned priors still moved by {best.extra.prior_change:.2g} of their "
+            f"size, and {settled:g} counts as settled. Raise max_iter, or give the priors."
+        )
+    else:
+        moved = f"the last one moved {best.extra.change:.2g} of the tokens"
+        text = f"{begun}{moved}, tol={model.tol:g}. Raise max_iter or tol."
+    warn(text, ConvergenceWarning)
+
+
+def expected_theta(chain: Chain) -> FloatArray:
+    """θ [D, K] from expected counts."""
+    counts = np.maximum(chain.state.doc, 0.0)  # rounding may take more than a tiny prior
+    return with_prior(counts, np.zeros(counts.shape[1]))
+
+
+def variational_fold(model: Any, corpus: Corpus, mode: str) -> FloatArray:
+    """Expected topic counts [D, K] of new documents by the method's own update."""
+    alpha, rows = model._document_prior(corpus)
+    return fold_in(
+        corpus, mode, model._by_word, alpha, tol=model.mean_change_tol,
+        max_rounds=10 * model.max_doc_update_iter, n_jobs=resolve_jobs(model.n_jobs), alpha_row=rows,
+    )  # fmt: skip
+
+
+def variational_perplexity(model: Any, corpus: Corpus) -> float:
+    from topicloom.evaluation.predictive import log_likelihood
+
+    alpha, rows = model._document_prior(corpus)
+    observed, held_out = _halves(corpus)
+    total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())
+    if total <= 0:
+        raise InputError(
+            "there is nothing to score: no document has a held-out token. To be split into halves a document needs at "
+            "least two tokens."
+        )
+    theta = with_prior(model._fold(observed), alpha if rows is None else alpha[rows])
+    return float(np.exp(-log_likelihood(model.topic_word_, theta, held_out) / total))
+
+
+def _copied(chain: Chain) -> Chain:
+    """A stream that can go on while this one stays as it is."""
+    own = {name: array.copy() for name, array in chain.state._asdict().items()}
+    return replace(chain, state=chain.state._replace(**own))
+
+
+def _halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """As ``split_halves``; of a weighted document every other entry, in a random order, is held out whole."""
+    if corpus.weights is None:
+        return split_halves(corpus)
+    keys = np.random.default_rng(0).random(corpus.n_tokens)
+    order = np.lexsort((keys, corpus.token_docs))
+    held = np.empty(corpus.n_tokens, bool)
+    held[order] = (np.arange(corpus.n_tokens) - np.repeat(corpus.doc_ptr[:-1], corpus.doc_lengths)) % 2 == 1
+    return corpus.keep_tokens(~held), corpus.keep_tokens(held)

@@ -1,0 +1,1 @@
+"""Supervised topics: MedLDA for classes, label sets and numbers."""

@@ -1,0 +1,273 @@
+"""What supervised topic models share: running chains, predictions from all of them, files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.frames import to_frame
+from topicloom.engine.estimates import ESTIMATORS, Estimator, with_prior
+from topicloom.engine.estimator import inputs, tables
+from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.estimator.topics import TopicModel
+from topicloom.engine.fold_in import fold_in
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.run import Callback, Chain, Plan
+from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.threads import resolve_jobs
+from topicloom.files.directories import Part, Stored
+from topicloom.files.manifests import TARGETS
+from topicloom.medlda import stored_checks as _stored_checks
+from topicloom.medlda import targets as _targets
+from topicloom.medlda.sampler import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_sampler
+from topicloom.medlda.targets import Kind, Targets
+from topicloom.numerics.product import product
+from topicloom.numerics.rng import path_key
+
+_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
+    **dict.fromkeys(("n_components", "max_iter", "lag", "n_chains", "n_shards", "n_mh", "n_gibbs"), 1),
+    **dict.fromkeys(("trace_every", "checkpoint_every", "predict_lag", "predict_samples", "predict_chains"), 1),
+    "predict_burn_in": 0,
+}
+
+
+class SupervisedTopics(TopicModel):
+    """A topic model whose topics are to predict something. Subclasses say what, and bring the parameters."""
+
+    n_components: int
+    loss: str
+    loss_weight: float
+    weight_precision: float | None
+    doc_topic_prior: Any
+    topic_word_prior: Any
+    composition: str
+    n_mh: int
+    n_gibbs: int
+    predict_estimator: Estimator
+    max_iter: int
+    burn_in: int | None
+    lag: int
+    n_chains: int
+    n_shards: int
+    trace_every: int
+    checkpoint_dir: str | Path | None
+    checkpoint_every: int
+    random_state: Any
+    verbose: int
+
+    _KINDS: ClassVar[tuple[Kind, ...]]
+    _targets: Targets | None  # of the training documents
+    _kind: str
+    _groups: list[list[int]]
+    _by_words: FloatArray  # [chains, V, K] expected counts plus β
+    _etas: list[FloatArray]  # [K, tasks] of each chain
+
+    # -- what subclasses say -------------------------------------------------------------------------------------
+
+    def _losses(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
+        raise NotImplementedError
+
+    def _task_weights(self, targets: Targets) -> FloatArray:
+        return np.ones(targets.target.shape)
+
+    def _task_groups(self, targets: Targets) -> list[list[int]]:
+        return [list(range(targets.target.shape[1]))]
+
+    def _directions(self) -> list[tuple[Any, int, float]]:
+        """Name, task and sign of what topics may push toward."""
+        raise NotImplementedError
+
+    def _task_epsilon(self, targets: Targets) -> float:
+        return 0.0
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
+        """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it."""
+        inputs.check_call(self, callbacks)
+        seed = inputs.draw_seed(self.random_state)
+        self._plan(seed)  # parameters first: they are quicker to check than data
+        corpus = self._training_corpus(X)
+        return self._fit(self._problem(corpus, self._read_targets(y, corpus), seed), callbacks)
+
+    def _problem(self, corpus: Corpus, targets: Targets, seed: int) -> Problem:
+        return Problem(
+            corpus, corpus, self._sampler_for(targets), lambda: self._prior(corpus), self._plan(seed),
+            self.n_chains * len(self._task_groups(targets)), {"K": self.n_components},
+            threads_by_chain=self.n_shards == 1,  # or they go to the shards of one chain after the other
+            data=targets, beside=_targets.targets_part(targets),
+        )  # fmt: skip
+
+    def _stored_problem(self, stored: Stored, seed: int) -> Problem:
+        corpus = self._corpus_in(stored)
+        if hasattr(self, "seed_"):
+            return self._problem(corpus, self._training_targets(), seed)
+        return self._problem(corpus, _targets.load_targets(stored, corpus.n_docs, self._KINDS), seed)
+
+    def _plan(self, seed: int) -> Plan:
+        """Check every parameter; what is left to check depends on the data."""
+        inputs.check_choice("loss", self.loss, self._losses())
+        inputs.check_choice("sampler", self.sampler, SAMPLERS)
+        inputs.check_choice("composition", self.composition, COMPOSITIONS)
+        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
+        inputs.check_choice("predict_estimator", self.predict_estimator, ESTIMATORS)
+        for name, least in _WHOLE_NUMBERS.items():
+            inputs.check_whole(name, getattr(self, name), least)
+        for name in ("loss_weight", "weight_precision"):
+            if getattr(self, name) is not None or name == "loss_weight":
+                inputs.check_positive(name, getattr(self, name))
+        inputs.check_burn_in(self.burn_in, self.max_iter)
+        return Plan(
+            seed=seed,
+            max_iter=self.max_iter,
+            burn_in=self.burn_in,
+            lag=self.lag,
+            estimator=self.estimator,
+            trace_every=self.trace_every,
+            checkpoint_every=self.checkpoint_every,
+            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs) if self.n_shards > 1 else 1, self.n_mh),
+        )
+
+    def _prior(self, corpus: Corpus) -> Prior:
+        k = self.n_components
+        alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "topics", 6.4 / k)
+        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.01)
+        return make_prior(alpha, beta, corpus.n_docs)
+
+    def _precision(self) -> float:
+        """ν: as given; else, of the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
+        if self.weight_precision is not None:
+            return self.weight_precision
+        return (self.loss_weight / 1.6) ** 2 if self.loss == "hinge" else 1.0
+
+    def _sampler_for(self, targets: Targets) -> Sampler:
+        weight = self.loss_weight * self._task_weights(targets)
+        tasks = Tasks(
+            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(),
+            self._task_groups(targets),
+        )  # fmt: skip
+        return medlda_sampler(tasks, Options(self.sampler, self.composition, self.n_gibbs, self.n_chains))
+
+    def _chain_sampler(self) -> Sampler:
+        return self._sampler_for(self._training_targets())
+
+    def _publish(self, problem: Problem, chains: list[Chain]) -> None:
+        targets = problem.data
+        self._targets, self._kind, self._groups = targets, targets.kind, self._task_groups(targets)
+        super()._publish(problem, chains)
+        self._by_words = np.stack([self._word_counts_of(chain) for chain in chains])
+        self._etas = [
+            chain.state.eta if chain.kept is None else chain.kept.eta / chain.kept.n_samples for chain in chains
+        ]
+        self._learn_more(targets)
+
+    def _learn_more(self, targets: Targets) -> None:
+        """What a subclass publishes."""
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights [tasks, K] of the topics, the mean over kept samples: of each task in the best chain of its group."""
+        check_is_fitted(self, "seed_")
+        return np.concatenate([self._etas[self._best_of(group)].T for group in range(len(self._groups))])
+
+    def _best_of(self, group: int) -> int:
+        """The chain with the highest joint probability of those that serve a group of tasks."""
+        first = group * self.n_chains
+        return first + int(np.argmax(self.log_joint_[first : first + self.n_chains]))
+
+    def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
+        """The topics that push most toward each class, or down and up: class, topic, weight, likeliest words."""
+        rows = self.class_topic_rows(n_topics, n_words)
+        names = ("class", "topic", "weight", "words")
+        return to_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), frame)
+
+    def class_topic_rows(self, n_topics: int = 3, n_words: int = 8) -> list[tuple[Any, int, float, str]]:
+        """The same as a list of tuples."""
+        check_is_fitted(self, "seed_")
+        inputs.check_whole("n_topics", n_topics, 1)
+        inputs.check_whole("n_words", n_words, 1)
+        group_of = {task: group for group, own in enumerate(self._groups) for task in own}
+        rows: list[tuple[Any, int, float, str]] = []
+        coef = self.coef_
+        for name, task, sign in self._directions():
+            by_word = self._by_words[self._best_of(group_of[task])]
+            words = tables.top_words((by_word / by_word.sum(axis=0)).T, self.vocabulary_, n_words)
+            order = np.argsort(-sign * coef[task], kind="stable")[:n_topics].tolist()
+            rows += [(name, k, float(sign * coef[task, k]), " ".join(words[k])) for k in order]
+        return rows
+
+    # -- new documents -------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> FloatArray:
+        """θ [D, K] of documents, with the published chain's topics held fixed.
+
+        A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
+        A document without a known word gets the prior's mean.
+        """
+        check_is_fitted(self, "seed_")
+        return with_prior(self._fold_chain(self._new_corpus(X), self.best_chain_), self.alpha_)
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        return self._fold_chain(corpus, self.best_chain_)
+
+    def _fold_chain(self, corpus: Corpus, index: int) -> FloatArray:
+        """Expected topic counts [D, K] with one chain's topics held fixed."""
+        soft, by_word = self.predict_estimator == "cgs_p", self._by_words[index]
+        folded = fold_in(
+            corpus, by_word / by_word.sum(axis=0), self.alpha_, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            n_samples=self.predict_samples, n_chains=self.predict_chains, seed=int(path_key(self.seed_, index)),
+            n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
+        )  # fmt: skip
+        counts = folded.soft if soft else folded.hard
+        assert counts is not None
+        return counts
+
+    def _values(self, corpus: Corpus) -> FloatArray:
+        """f [D, tasks] = Σ_k z̄_k η_k, the mean over chains; the prior's mean in place of z̄ where there is no word."""
+        out = np.zeros((corpus.n_docs, sum(map(len, self._groups))))
+        lengths = corpus.doc_lengths[:, None]
+        for group, tasks in enumerate(self._groups):
+            for index in range(group * self.n_chains, (group + 1) * self.n_chains):
+                counts = self._fold_chain(corpus, index)
+                share = np.where(lengths > 0, counts / np.maximum(lengths, 1), self.alpha_ / self.alpha_.sum())
+                out[:, tasks] += product(share, self._etas[index]) / self.n_chains
+        return out
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def _training_targets(self) -> Targets:
+        if self._targets is None:
+            targets = _targets.load_targets(self._stored_in(), self.corpus_.n_docs, self._KINDS)
+            _stored_checks.check_same_targets(self._stored_in().path(TARGETS), self, targets)
+            self._targets = targets
+        return self._targets
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        return _targets.targets_part(self._training_targets())
+
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self._by_words, *self._etas]
+
+    def _own_arrays(self) -> dict[str, AnyArray]:
+        group_of = np.repeat(np.arange(len(self._groups)), [len(own) for own in self._groups])
+        return {
+            "by_words": self._by_words,
+            "etas": np.concatenate(self._etas, axis=1),
+            "group_of": group_of,
+        }
+
+    def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        self._targets = None
+        self._by_words, group_of = arrays["by_words"], arrays["group_of"]
+        self._groups = [np.flatnonzero(group_of == group).tolist() for group in range(int(group_of.max()) + 1)]
+        sizes = np.repeat([len(own) for own in self._groups], self.n_chains)
+        self._etas = np.split(arrays["etas"], np.cumsum(sizes)[:-1], axis=1)

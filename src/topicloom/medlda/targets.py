@@ -1,0 +1,199 @@
+"""What supervised models are asked to predict, as it comes in: classes, label sets or numbers, and in files."""
+
+from collections.abc import Iterable, Sized
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import shown
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimator import label_sets as _labels
+from topicloom.engine.estimator import refused as _refused
+from topicloom.engine.estimator.inputs import MOST
+from topicloom.errors import InputError, counted, there_are
+from topicloom.files.directories import Part, Stored
+from topicloom.files.manifests import TARGETS
+from topicloom.medlda import stored_checks as _stored_checks
+
+LARGEST = 1e100  # of numbers to predict: sums of their squares stay finite
+
+LARGEST = 1e100  # of numbers to predict: the squares of all of them can be added up
+
+Kind = Literal["binary", "multiclass", "multilabel", "regression"]
+
+
+class Targets(NamedTuple):
+    """Targets [D, tasks]: −1 and 1 for each task of a classifier (one for two classes), or one column of numbers."""
+
+    kind: Kind
+    target: FloatArray
+    classes: AnyArray  # names; none of a regression
+    centre: float = 0.0  # of a regression: y = centre + scale · target
+    scale: float = 1.0
+
+
+def read_classes(y: Any, corpus: Corpus) -> Targets:
+    """One class a document from a vector, several from a matrix of 0 and 1 or lists of names, or a corpus's labels."""
+    if y is None:
+        if corpus.labels is None:
+            raise InputError(
+                "requires y to be passed, but the target y is None: give classes, or a Corpus with labels."
+            )
+        single = all(len(own) == 1 for own in corpus.labels)
+        y = [own[0] for own in corpus.labels] if single else corpus.labels
+    if hasattr(y, "__array__") and not hasattr(y, "shape"):
+        with _refused.in_own_words(y, _refused.CLASSES):
+            y = np.asarray(y)
+    if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
+        y = [own.tolist() for own in y]
+    if not _has_several(y):
+        with _refused.in_own_words(y, _refused.CLASSES):
+            names = _class_names(y)
+            _check_classes(names)
+        if len(names) != corpus.n_docs:
+            raise InputError(
+                f"y has {counted(len(names), 'entries')} but {there_are(corpus.n_docs, 'documents')}; "
+                "give one for each."
+            )
+        classes, number = np.unique(names, return_inverse=True)
+        _labels.check_names(classes)
+        if len(classes) < 2:
+            raise InputError(f"y has one class, {shown(classes[0])}; at least two classes are needed to tell apart.")
+        if len(classes) == 2:
+            return Targets("binary", np.where(number.reshape(-1, 1) == 1, 1.0, -1.0), classes)
+        own = number.reshape(-1, 1) == np.arange(len(classes))
+        return Targets("multiclass", np.where(own, 1.0, -1.0), classes)
+    classes, sets = _labels.read_labels(y, corpus)
+    return Targets("multilabel", np.where(_labels.indicator(sets), 1.0, -1.0), classes)
+
+
+# Vectors of strings or whole numbers are taken here as scikit-learn would take them, which saves importing it; it sees
+# to all else.
+
+
+def _class_names(y: Any) -> AnyArray:
+    if isinstance(y, list) and (all(type(own) is str for own in y) or all(type(own) is int for own in y)):
+        y = np.array(y)
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuU":
+        return y
+    from sklearn.utils.validation import column_or_1d
+
+    names: AnyArray = column_or_1d(_refused.plain_values(y))
+    return names
+
+
+def _check_classes(names: AnyArray) -> None:
+    if names.dtype.kind in "iuU" and 2 * len(np.unique(names)) <= len(names):
+        return
+    from sklearn.utils import check_array
+    from sklearn.utils.multiclass import check_classification_targets
+
+    if names.dtype.kind == "f":
+        check_array(names.reshape(-1, 1), input_name="y")  # no NaN, no infinity
+    check_classification_targets(names)
+
+
+def _numbers(y: Any) -> FloatArray:
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuf" and len(y) > 0 and np.all(np.isfinite(y)):
+        return y.astype(np.float64)
+    from sklearn.utils import check_array
+    from sklearn.utils.validation import column_or_1d
+
+    checked: FloatArray = check_array(
+        column_or_1d(_refused.plain_values(y)).reshape(-1, 1), dtype=np.float64, input_name="y"
+    )
+    return checked[:, 0]
+
+
+def _has_several(y: Any) -> bool:
+    """Whether each document's entry is a set of labels and not one class."""
+    shape = getattr(y, "shape", None)
+    if shape is not None and len(shape) != 1:
+        return len(shape) == 2 and shape[1] > 1
+    if not isinstance(y, Sized) or not isinstance(y, Iterable):
+        return False
+    return any(isinstance(own, list | tuple | set | frozenset | np.ndarray) for own in y)
+
+
+def read_numbers(y: Any, corpus: Corpus) -> Targets:
+    """One number a document, centred and scaled to variance 1."""
+    if y is None:
+        if corpus.responses is None:
+            raise InputError(
+                "requires y to be passed, but the target y is None: give numbers, or a Corpus with responses."
+            )
+        y = corpus.responses
+    with _refused.in_own_words(y, _refused.NUMBERS):
+        numbers = _numbers(y)
+    if len(numbers) != corpus.n_docs:
+        raise InputError(
+            f"y has {counted(len(numbers), 'entries')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
+        )
+    _check_range(numbers)
+    centre, scale = float(numbers.mean()), float(numbers.std())
+    scale = scale if scale > 0 else 1.0
+    return Targets("regression", ((numbers - centre) / scale).reshape(-1, 1), np.zeros(0), centre, scale)
+
+
+def _check_range(numbers: FloatArray) -> None:
+    large = np.abs(numbers) > LARGEST
+    if large.any():
+        i = int(np.argmax(large))
+        raise InputError(
+            f"entry {i} of y is {numbers[i]:g}; numbers must be from {-LARGEST:g} to {LARGEST:g}. Divide all of them "
+            "by one number."
+        )
+    if 0 < np.ptp(numbers) < 1 / LARGEST:
+        raise InputError(
+            f"the numbers in y differ by {np.ptp(numbers):g} at most, and {1 / LARGEST:g} is the least that can be "
+            "told apart. Multiply all of them by one number."
+        )
+
+
+def class_weights(given: Any, targets: Targets) -> FloatArray:
+    """Factors of the loss [D, tasks]: of a task's positive documents by its class, and of both sides if there are two.
+
+    As in LIBLINEAR: a class's weight is that of its own documents in its own task.
+    """
+    positive = targets.target > 0
+    out = np.ones(targets.target.shape)
+    if given is None:
+        return out
+    classes = targets.classes.tolist()
+    both = targets.kind == "binary"
+    counts = np.array([(~positive).sum(), positive.sum()]) if both else positive.sum(axis=0)
+    if isinstance(given, str):
+        if given != "balanced":
+            raise InputError(f"class_weight={given!r} is not known; give 'balanced', or weights by class name.")
+        total = len(positive) if targets.kind != "multilabel" else counts.sum()
+        by_class = total / (len(classes) * np.maximum(counts, 1))
+    else:
+        try:
+            unknown = [name for name in given if name not in classes]
+            by_class = np.array([float(given.get(name, 1.0)) for name in classes])
+        except (AttributeError, TypeError, ValueError) as error:
+            raise InputError("class_weight must be 'balanced' or map class names to weights.") from error
+        if unknown or not np.all((by_class >= 0) & (by_class <= MOST)):
+            what = (
+                f"names {unknown[0]!r}, which is no class"
+                if unknown
+                else f"has a weight that is not from 0 to {MOST:g}"
+            )
+            raise InputError(f"class_weight {what}; the classes are {', '.join(map(repr, classes[:20]))}.")
+    if both:
+        return np.asarray(np.where(positive, by_class[1], by_class[0]))
+    return np.asarray(np.where(positive, by_class, 1.0))
+
+
+def targets_part(targets: Targets) -> dict[str, Part]:
+    info = {"kind": targets.kind, "centre": targets.centre, "scale": targets.scale}
+    arrays = {"target": targets.target, "classes": _labels.classes_to_bytes(targets.classes)}
+    return {TARGETS: (arrays, info)}
+
+
+def load_targets(stored: Stored, n_docs: int, kinds: tuple[Kind, ...]) -> Targets:
+    arrays, info = stored.read(TARGETS)
+    _stored_checks.check_targets(stored.path(TARGETS), arrays, info, n_docs, kinds)
+    classes = _labels.classes_from_bytes(arrays["classes"])
+    return Targets(info["kind"], arrays["target"], classes, info["centre"], info["scale"])
