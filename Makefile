@@ -12,8 +12,9 @@ N ?= 100000
 demo: $(STAMP)
 	$(BIN)/topicloom demo
 
+# The last lines have the processor time: user + sys.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	@bash -c 'time $(BIN)/python -m pytest -n 2 --dist worksteal'
 
 # Kills of fits, resumes and saves of every model, KILLS of them.
 torture: $(STAMP)

@@ -14,7 +14,7 @@ from benchmarks._common import forget_peak, resident, rival, timed
 from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior, make_prior
-from topicloom.engine.sampler import Course, Key, Schedule
+from topicloom.engine.sampler import Key, Schedule, ShardProgress
 from topicloom.engine.state import as_dense, as_lists, list_sizes, rebuild_counts
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.gibbs.auto import log_joint
@@ -42,7 +42,7 @@ class Ours:
         self._kernel, self._corpus, self.prior = get_sampler(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep = schedule or Schedule(), 0
         self.state = self._kernel.init(corpus, self.prior, Key(SEED, 0, 0))
-        self._course: Course | None = None
+        self._course: ShardProgress | None = None
 
     def sweep(self, n_sweeps: int = 1) -> None:
         key = Key(SEED, 0, self._sweep + 1)

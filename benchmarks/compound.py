@@ -44,7 +44,7 @@ def seconds(
 ) -> dict[str, float]:
     """Median time of a sweep: LDA, AGS, MGS with one and with several steps, and tomotopy."""
     never = 10**9
-    own = {"sampler": sampler, "topic_word_prior": 0.05, "trace_every": never, "lag": never, "max_iter": never}
+    own = {"sampler": sampler, "topic_word_prior": 0.05, "trace_every": never, "thin": never, "max_iter": never}
     work = {
         "LDA": stepper(LDA(n_topics, doc_topic_prior=1 / n_topics, **own), corpus),
         "AGS": stepper(CompoundLDA(n_topics, concentration=1.0, **own), corpus),

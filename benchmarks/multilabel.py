@@ -101,7 +101,7 @@ def prediction_report(train: Corpus, test: Corpus, sets: LabelSets, sweeps: int,
     variational.fold_in(test.select([0]), "cvb0", counts + 0.1, alpha, tol=1e-4, max_rounds=2)
     rows = [
         [f"Gibbs, {sweeps} + 5 sweeps, one chain, θ and θᵖ of two samples", f"{seconds:.2f}"]
-        for seconds in [timed(lambda: fold_in(test, by_word, alpha, burn_in=sweeps, lag=5, n_samples=2), clock)]
+        for seconds in [timed(lambda: fold_in(test, by_word, alpha, burn_in=sweeps, thin=5, n_samples=2), clock)]
     ]
     slow = timed(lambda: variational.fold_in(test, "cvb0", counts + 0.1, alpha, tol=1e-4, max_rounds=100), clock)
     rows.append(["CVB0, to convergence or 100 rounds", f"{slow:.2f}"])

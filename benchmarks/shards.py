@@ -19,7 +19,7 @@ from benchmarks._common import machine, table, timed, without_paths
 from benchmarks._tools import SEED, Ours, read, say, shuffled, warm_up
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
-from topicloom.engine.shards import set_out
+from topicloom.engine.shards import start_shards
 from topicloom.engine.state import State
 from topicloom.engine.threads import cut, private
 from topicloom.errors import InputError
@@ -37,7 +37,7 @@ def compare(corpus: Corpus, n_topics: int, n_shards: int, settle: int, rounds: i
     state, prior = chain.state, chain.prior
     name = "dense" if isinstance(state, State) else "sparse"
     way = samplers._WAYS[name]
-    course = set_out(corpus, n_topics, n_shards, way.loads(state, prior))
+    course = start_shards(corpus, n_topics, n_shards, way.loads(state, prior))
     parts = [[(0, corpus.n_words)], [(start, stop) for start, stop in course.words.tolist()]]
     draws = [[way.make_draw(corpus, words, prior) for words in part] for part in parts]
     pieces, rng = cut(corpus.doc_lengths, PIECES), private(stream(SEED, rounds))

@@ -45,7 +45,7 @@ def split(data: Path, name: str) -> tuple[Corpus, Corpus]:
 
 def perplexity(topics: AnyArray, test: Corpus) -> float:
     phi: FloatArray = topics / topics.sum(axis=1, keepdims=True)
-    return completion_perplexity(phi, np.full(len(phi), ALPHA), test, burn_in=30, n_samples=5, lag=2)
+    return completion_perplexity(phi, np.full(len(phi), ALPHA), test, burn_in=30, n_samples=5, thin=2)
 
 
 class Tool:

@@ -66,7 +66,7 @@ def train(
     prior = make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, beta), corpus.n_docs)
     chain = start_chain(kernel, corpus, prior, seed, 0)
     for stop in sweeps:
-        plan = Plan(seed=seed, max_iter=stop, burn_in=None, lag=1, estimator="standard", trace_every=stop + 1)
+        plan = Plan(seed=seed, max_iter=stop, burn_in=None, thin=1, estimator="standard", trace_every=stop + 1)
         if run_chains(kernel, corpus, [chain], plan):
             raise KeyboardInterrupt
         yield chain

@@ -28,7 +28,7 @@ class Budget:
     n_topics: int = 100
     sweeps: int = 200
     burn_in: int = 50
-    lag: int = 5
+    thin: int = 5
     samples: Mapping[int, Sequence[int]] | None = None  # {chains: numbers of samples a chain}
 
     def points(self) -> list[tuple[int, int]]:
@@ -49,7 +49,7 @@ def run(train: Corpus, test: Corpus, budget: Budget, seed: int, name: str = "") 
     curve = {}
     for n_chains, n_samples in budget.points():
         curve[n_chains, n_samples] = completion_perplexities(
-            phi, phi_p, chain.prior.alpha[0], test, burn_in=budget.burn_in, lag=budget.lag, n_samples=n_samples,
+            phi, phi_p, chain.prior.alpha[0], test, burn_in=budget.burn_in, thin=budget.thin, n_samples=n_samples,
             n_chains=n_chains, seed=seed, split=halves,
         )  # fmt: skip
     note(f"completion: {name}, run {seed}: scored")

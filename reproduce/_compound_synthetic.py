@@ -55,7 +55,7 @@ def one_corpus(seed: int, sweeps: int, doc_length: int) -> dict[str, Run]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = CompoundLDA(
-                3, collection_prior=0.1, concentration=1.0, topic_word_prior=0.25, max_iter=sweeps, lag=1,
+                3, collection_prior=0.1, concentration=1.0, topic_word_prior=0.25, max_iter=sweeps, thin=1,
                 trace_every=sweeps, tol=1e-4, estimator="standard", random_state=seed, **how,
             ).fit(data.corpus, callbacks=[watch])  # fmt: skip
         order = aligned(model.topic_word_, data.phi)

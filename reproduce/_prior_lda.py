@@ -40,7 +40,7 @@ class Budget:
     """The paper's; smaller ones are for trying out."""
 
     burn_in: int = 50
-    lag: int = 5
+    thin: int = 5
     chains: int = 5
     samples: int = 30
     beta: float = 0.1
@@ -93,7 +93,7 @@ def run(task: Task, budget: Budget, seed: int) -> Scores:
         for of_phi, (hard_name, soft_name) in (("standard", METHODS[:2]), ("cgs_p", METHODS[2:4])):
             folded = fold_in(
                 task.test, phi(word[of_phi], n_samples * n_chains, task.prior), task.alpha, burn_in=budget.burn_in,
-                lag=budget.lag, n_samples=n_samples, n_chains=n_chains, seed=seed,
+                thin=budget.thin, n_samples=n_samples, n_chains=n_chains, seed=seed,
             )  # fmt: skip
             assert folded.hard is not None
             assert folded.soft is not None
@@ -118,7 +118,7 @@ def _score(task: Task, scores: Scores, setup: str, method: str, counts: FloatArr
 
 def _chains(task: Task, kernel: Sampler, budget: Budget, seed: int, sweeps: int, keep: object = None) -> list[Chain]:
     chains = [start_chain(kernel, task.train, task.prior, seed, index) for index in range(budget.chains)]
-    plan = Plan(seed=seed, max_iter=sweeps, burn_in=None, lag=1, estimator="standard", trace_every=sweeps + 1)
+    plan = Plan(seed=seed, max_iter=sweeps, burn_in=None, thin=1, estimator="standard", trace_every=sweeps + 1)
     callbacks = [keep] if callable(keep) else []
     if run_chains(kernel, task.train, chains, plan, callbacks=callbacks):
         raise KeyboardInterrupt
@@ -132,7 +132,7 @@ def _train_gibbs(task: Task, budget: Budget, seed: int) -> tuple[dict[str, Float
     total = {estimator: np.zeros(shape) for estimator in ESTIMATORS}
 
     def keep(chain: Chain) -> None:
-        if chain.sweep < budget.burn_in or (chain.sweep - budget.burn_in) % budget.lag:
+        if chain.sweep < budget.burn_in or (chain.sweep - budget.burn_in) % budget.thin:
             return
         for estimator in ESTIMATORS:
             word = labeled.topic_counts(task.train, chain.state, chain.prior, estimator, docs=False).word
@@ -141,7 +141,7 @@ def _train_gibbs(task: Task, budget: Budget, seed: int) -> tuple[dict[str, Float
                 one[estimator] = word
             total[estimator] += word
 
-    _chains(task, labeled.gibbs(task.sets), budget, seed, budget.burn_in + budget.lag * (budget.samples - 1), keep)
+    _chains(task, labeled.gibbs(task.sets), budget, seed, budget.burn_in + budget.thin * (budget.samples - 1), keep)
     return one, total
 
 

@@ -74,22 +74,22 @@ def normal(counts: FloatArray, axis: int) -> FloatArray:
     return shares
 
 
-def run_gibbs(train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequence[int], lag: int = 10) -> Curve:
-    """Eq. 20: at sweep t the probabilities are averaged over the samples taken every ``lag`` sweeps since t/2."""
+def run_gibbs(train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequence[int], thin: int = 10) -> Curve:
+    """Eq. 20: at sweep t the probabilities are averaged over the samples taken every ``thin`` sweeps since t/2."""
     kernel = get_sampler("auto")
     chain = start_chain(kernel, train, prior, seed, 0)
     curve = Curve()
     kept: list[tuple[int, FloatArray]] = []
     doc = np.empty((train.n_docs, prior.n_topics))
-    for stop in sorted({*grid, *range(lag, grid[-1] + 1, lag)}):
-        plan = Plan(seed=seed, max_iter=stop, burn_in=None, lag=1, estimator="standard", trace_every=10**9)
+    for stop in sorted({*grid, *range(thin, grid[-1] + 1, thin)}):
+        plan = Plan(seed=seed, max_iter=stop, burn_in=None, thin=1, estimator="standard", trace_every=10**9)
         if run_chains(kernel, train, [chain], plan):
             raise KeyboardInterrupt
         document_counts(train.doc_ptr, chain.state.z, doc)
         word = as_dense(chain.state).word_topic + prior.beta[:, None]
         p = token_probability(normal(doc + prior.alpha[0], 1), normal(word, 0), test)
-        if stop % lag == 0:
-            kept = [(sweep, old) for sweep, old in kept if sweep >= (stop + lag) / 2]
+        if stop % thin == 0:
+            kept = [(sweep, old) for sweep, old in kept if sweep >= (stop + thin) / 2]
             kept.append((stop, p.astype(np.float32)))
         if stop in grid:
             recent = [old for sweep, old in kept if sweep >= stop / 2]

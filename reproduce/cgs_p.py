@@ -69,7 +69,7 @@ def completion(options: Options) -> str:
     )
     parts = [
         f"K = {budget.n_topics}, α = 0.1, β = 0.01, {budget.sweeps} training sweeps; prediction: burn-in "
-        f"{budget.burn_in}, lag {budget.lag}, θ and θᵖ from the same samples. θ from a random half of each test "
+        f"{budget.burn_in}, thin {budget.thin}, θ and θᵖ from the same samples. θ from a random half of each test "
         "document (the odd token in it), perplexity of the other half."
     ]
     for name in options.corpora:

@@ -70,7 +70,7 @@ def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
     em = method == "BW"
     sampler = em_sampler(1e-3, prior) if em else gibbs_sampler(*SAMPLERS[method], prior)
     max_iter = settings.iterations if em else settings.sweeps
-    plan = Plan(seed=SEED, max_iter=max_iter, burn_in=None, lag=1, estimator="standard", trace_every=10**9)
+    plan = Plan(seed=SEED, max_iter=max_iter, burn_in=None, thin=1, estimator="standard", trace_every=10**9)
     found = []
     for run in range(settings.runs):
         chain = start_chain(sampler, corpus, prior, plan.seed, run)

@@ -51,8 +51,8 @@ class Settings:
 
 
 QUICK = Settings(
-    Budget(burn_in=5, lag=2, chains=2, samples=3),
-    {"max_iter": 10, "burn_in": 5, "lag": 5, "predict_burn_in": 5, "predict_samples": 2},
+    Budget(burn_in=5, thin=2, chains=2, samples=3),
+    {"max_iter": 10, "burn_in": 5, "thin": 5, "predict_burn_in": 5, "predict_samples": 2},
     max_docs=150,
 )
 
@@ -80,7 +80,7 @@ def tables(options: Options) -> str:
         parts.append(_prior_lda.report(task, runs))
     budget = options.settings.budget
     head = (
-        f"β = {budget.beta}, burn-in {budget.burn_in}, lag {budget.lag}, α by eqs. 58 and 59, numbers of labels by a "
+        f"β = {budget.beta}, burn-in {budget.burn_in}, thin {budget.thin}, α by eqs. 58 and 59, numbers of labels by a "
         f"linear Meta-Labeler; runs: {options.runs}."
     )
     return "\n\n".join([head, *parts])

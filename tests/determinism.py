@@ -199,8 +199,8 @@ def labels(size: str, kind: str, **options: Any) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
         import topicloom
 
-        quick: dict[str, Any] = {"predict_burn_in": 3, "predict_lag": 1, "predict_samples": 2}
-        quick |= {"max_iter": 30, "burn_in": 15} if size == "small" else {"max_iter": 6, "burn_in": 3, "lag": 1}
+        quick: dict[str, Any] = {"predict_burn_in": 3, "predict_thin": 1, "predict_samples": 2}
+        quick |= {"max_iter": 30, "burn_in": 15} if size == "small" else {"max_iter": 6, "burn_in": 3, "thin": 1}
         quick |= {"holdout": 0.9 if size == "many" else 0.5}
         model = getattr(topicloom, kind)(random_state=3, n_jobs=n_jobs, **quick, **options)
         model.fit(labeled(size))
@@ -228,8 +228,8 @@ def classes(size: str, kind: str, **options: Any) -> Case:
             y = [name == "label0" for name in y]
         elif kind == "sets":
             y = [set(own) for own in labeled(size).labels]  # in an order that the hash seed decides
-        quick = {"max_iter": 5, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
-        model = MedLDAClassifier(8, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_lag=1, predict_samples=2,
+        quick = {"max_iter": 5, "burn_in": 3, "thin": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
+        model = MedLDAClassifier(8, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_thin=1, predict_samples=2,
                                  **quick, **options).fit(corpus(size), y)  # fmt: skip
         yield from published(model)
         yield "weights", (model.coef_, model.class_topic_rows())
@@ -247,8 +247,8 @@ def regression(size: str, **options: Any) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
         from topicloom import MedLDARegressor
 
-        quick = {"max_iter": 5, "burn_in": 3, "lag": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
-        model = MedLDARegressor(6, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_lag=1, predict_samples=2,
+        quick = {"max_iter": 5, "burn_in": 3, "thin": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
+        model = MedLDARegressor(6, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_thin=1, predict_samples=2,
                                 **quick, **options).fit(corpus(size), numbers(size))  # fmt: skip
         yield from published(model)
         yield "weights", (model.coef_, model.intercept_, model.class_topic_rows())
@@ -332,7 +332,7 @@ def cases() -> dict[str, Case]:
         for sampler in ("auto", "dense", "mh", "partial", "sparse", "warp", "words"):
             found[f"LDA {sampler}, {size}"] = lda(size, sampler=sampler)
         found[f"LDA 3 shards, {size}"] = lda(size, n_shards=3)
-        found[f"LDA 2 chains, 2 paths, burn-in, {size}"] = lda(size, n_chains=2, n_paths=2, burn_in=3, lag=2)
+        found[f"LDA 2 chains, 2 paths, burn-in, {size}"] = lda(size, n_chains=2, n_paths=2, burn_in=3, thin=2)
         for mode in ("vb", "cvb0", "cvb", "svb", "scvb0"):
             found[f"VariationalLDA {mode}, {size}"] = lda(size, method=mode, tol=0.0, batch_size=12_000)
         for mode in ("svb", "scvb0"):

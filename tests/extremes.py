@@ -121,7 +121,7 @@ def _labeled() -> Iterator[Case]:
             yield (
                 f"labels {mode}, {own} {end}",
                 lambda m=mode, o=own, e=end: tl.DependencyLDA(
-                    method=m, label_sweeps=3, burn_in=2, lag=1, **{o: e}, **_SHORT
+                    method=m, label_sweeps=3, burn_in=2, thin=1, **{o: e}, **_SHORT
                 ).fit(COUNTS, LABELS),
             )
 
@@ -133,13 +133,13 @@ def _supervised() -> Iterator[Case]:
                 yield (
                     f"{loss} {sampler}, {own} {end}",
                     lambda s=sampler, x=loss, o=own, e=end: tl.MedLDAClassifier(
-                        3, sampler=s, loss=x, burn_in=2, lag=1, **{o: e}, **_SHORT
+                        3, sampler=s, loss=x, burn_in=2, thin=1, **{o: e}, **_SHORT
                     ).fit(COUNTS, CLASSES),
                 )
             yield (
                 f"numbers {sampler}, {own} {end}",
                 lambda s=sampler, o=own, e=end: tl.MedLDARegressor(
-                    3, sampler=s, burn_in=2, lag=1, **{o: e}, **_SHORT
+                    3, sampler=s, burn_in=2, thin=1, **{o: e}, **_SHORT
                 ).fit(COUNTS, NUMBERS),
             )
         for other in _ENDS:

@@ -27,7 +27,7 @@ _CLASSES = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
 _GROUPS = [2001, 2002, 2001, 2002] * 3
 _SEQUENCES = [[0, 1, 2, 1, 0], [2, 2, 1], [0, 0, 1, 2], [1, 2]]
 _QUICK = {"max_iter": 4, "random_state": 3, "trace_every": 2}
-_KEEPING = {**_QUICK, "burn_in": 2, "lag": 1}
+_KEEPING = {**_QUICK, "burn_in": 2, "thin": 1}
 _SHORT = {"predict_burn_in": 1, "predict_samples": 1, "predict_chains": 1}
 _VARIATIONAL = {**_QUICK, "tol": 0.0}
 

@@ -146,7 +146,7 @@ def test_one_blas_thread_is_one_and_is_put_back() -> None:
 # -- fingerprints ---------------------------------------------------------------------------------------------------
 
 QUICK = {"max_iter": 6, "random_state": 0}
-AVERAGED = QUICK | {"burn_in": 3, "lag": 1}
+AVERAGED = QUICK | {"burn_in": 3, "thin": 1}
 MODELS: dict[str, Callable[[], Any]] = {
     "LDA": lambda: LDA(3, n_chains=2, **QUICK).fit(determinism.corpus("tiny")),
     "VariationalLDA": lambda: VariationalLDA(3, method="cvb0", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),

@@ -97,7 +97,7 @@ def test_kernels_are_not_compiled_again_for_files(corpus: Corpus, path: Path) ->
 
 
 def test_models_and_resumed_runs_are_the_same(corpus: Corpus, path: Path, tmp_path: Path) -> None:
-    options = {"n_chains": 2, "burn_in": 8, "lag": 2, "random_state": 4, "seed_words": {0: ["word3"]}}
+    options = {"n_chains": 2, "burn_in": 8, "thin": 2, "random_state": 4, "seed_words": {0: ["word3"]}}
     straight = LDA(4, max_iter=40, **options).fit(corpus)
     mapped = load_corpus(path, mapped=True)
     model = LDA(4, max_iter=25, checkpoint_dir=tmp_path / "run", **options).fit(mapped)

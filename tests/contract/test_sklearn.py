@@ -134,7 +134,7 @@ def test_threads_change_nothing(counts: np.ndarray) -> None:
 @pytest.mark.parametrize("n_chains", [1, 2])
 def test_threads_change_nothing_that_is_learned_or_kept(counts: np.ndarray, n_shards: int, n_chains: int) -> None:
     one, two = (
-        LDA(5, max_iter=40, burn_in=15, lag=5, trace_every=5, n_shards=n_shards, n_chains=n_chains, random_state=1,
+        LDA(5, max_iter=40, burn_in=15, thin=5, trace_every=5, n_shards=n_shards, n_chains=n_chains, random_state=1,
             n_jobs=n_jobs).fit(counts)
         for n_jobs in (1, 2)
     )  # fmt: skip

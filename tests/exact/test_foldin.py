@@ -64,13 +64,13 @@ def test_distribution_of_counts_is_the_posterior() -> None:
 def test_later_samples_and_their_lag() -> None:
     """Averages over samples of one chain estimate the same mean; the prefix of a longer run is the shorter run."""
     corpus = oracle.tiny_corpus([DOC], 3)
-    out = fold_in(corpus, PHI, ALPHA, burn_in=5, lag=3, n_samples=20_000, seed=4)
+    out = fold_in(corpus, PHI, ALPHA, burn_in=5, thin=3, n_samples=20_000, seed=4)
     mean, variance = mean_and_variance(exact_posterior(DOC), 3)
     # Samples three sweeps apart are nearly independent; a factor of 2 on the variance is generous and still sharp.
     assert np.all(np.abs(out.hard[0] - mean) < 5.5 * np.sqrt(2 * variance / 20_000))
-    one = fold_in(corpus, PHI, ALPHA, burn_in=5, lag=3, n_samples=1, seed=4).hard
-    late = fold_in(corpus, PHI, ALPHA, burn_in=8, lag=3, n_samples=1, seed=4).hard
-    both = fold_in(corpus, PHI, ALPHA, burn_in=5, lag=3, n_samples=2, seed=4).hard
+    one = fold_in(corpus, PHI, ALPHA, burn_in=5, thin=3, n_samples=1, seed=4).hard
+    late = fold_in(corpus, PHI, ALPHA, burn_in=8, thin=3, n_samples=1, seed=4).hard
+    both = fold_in(corpus, PHI, ALPHA, burn_in=5, thin=3, n_samples=2, seed=4).hard
     np.testing.assert_array_equal(both * 2, one + late)
 
 
@@ -117,8 +117,8 @@ def test_bad_input_is_named() -> None:
         fold_in(corpus, PHI, ALPHA[:2])
     with pytest.raises(InputError, match=r"'w2' has probability 0 in every topic"):
         fold_in(corpus, PHI * np.array([[1], [1], [0]]), ALPHA)
-    with pytest.raises(InputError, match=r"lag=0 must be a whole number of at least 1"):
-        fold_in(corpus, PHI, ALPHA, lag=0)
+    with pytest.raises(InputError, match=r"thin=0 must be a whole number of at least 1"):
+        fold_in(corpus, PHI, ALPHA, thin=0)
 
 
 # -- documents that are short beside the number of topics ---------------------------------------------------------

@@ -97,7 +97,7 @@ def test_all_labels_allowed_is_lda_bit_for_bit(n_labels: int) -> None:
     corpus, prior = larger(n_labels)
     restricted, full = labeled.gibbs(all_labels(40, n_labels)), get_sampler("dense")
     for estimator in ("standard", "cgs_p"):
-        plan = Plan(seed=5, max_iter=12, burn_in=4, lag=2, estimator=estimator, trace_every=3)
+        plan = Plan(seed=5, max_iter=12, burn_in=4, thin=2, estimator=estimator, trace_every=3)
         one, two = (start_chain(kernel, corpus, prior, 5, 1) for kernel in (restricted, full))
         run_chains(restricted, corpus, [one], plan)
         run_chains(full, corpus, [two], plan)

@@ -195,7 +195,7 @@ def test_joint_of_mixtures_topics_and_words_is_invariant(method: str) -> None:
     alpha, gamma, n = np.array([0.5, 1.3, 0.8]), 2.5, 3000
     rng = np.random.default_rng(11)
     row = np.array([0, 0, 1])
-    mixing = Mixing(method, n_steps=2, adapt_until=0, lag=9)
+    mixing = Mixing(method, n_steps=2, adapt_until=0, thin=9)
     start = mixtures.start_mixtures(np.full((2, 3), 1 / 3), gamma, alpha)  # each chain has its own in its place
     kernel = with_mixtures(get_sampler("auto"), mixing, start, row)
     plan = Plan(12, 3, None, 1, "standard", trace_every=9)

@@ -33,7 +33,7 @@ def chain_of(corpus, row, own: vem.Settings, *, learn_beta: bool = False, rounds
     rows = np.full((row.max() + 1, n_topics), own.gamma / n_topics)
     prior = make_prior(rows, np.full(corpus.n_words, ETA), corpus.n_docs, alpha_row=row)
     plan = Plan(
-        seed=seed, max_iter=100, burn_in=None, lag=1, estimator="standard", learn_beta=learn_beta,
+        seed=seed, max_iter=100, burn_in=None, thin=1, estimator="standard", learn_beta=learn_beta,
         learn_more=own.learn_gamma or own.alpha_prior is not None, learn_from=2, learn_every=1, trace_every=1,
     )  # fmt: skip
     sampler = variational_sampler(Settings("vb", 0.0, 1e-3, rounds), corpus, with_collections(own, row))

@@ -119,7 +119,7 @@ def cases() -> Iterator[Case]:
     yield from _supervised()
     for method in ("ags", "mgs", "vem"):
         for shards in (1, 2):
-            params = {"n_components": 4, "method": method, "n_shards": shards, "burn_in": 4, "lag": 2}
+            params = {"n_components": 4, "method": method, "n_shards": shards, "burn_in": 4, "thin": 2}
             yield f"compound {method} shards={shards}", CompoundLDA, params, _collections
         params = {"n_components": 4, "method": method, "burn_in": 22, "collection_prior": None}
         yield f"compound {method} learned", CompoundLDA, params, _collections
@@ -133,7 +133,7 @@ def _gibbs() -> Iterator[Case]:
     for sampler in sampler_names():
         for shards in (1, 2):
             params = {"n_components": 4, "sampler": sampler, "n_shards": shards}
-            yield f"lda {sampler} shards={shards}", LDA, {**params, "burn_in": 4, "lag": 3}, _small
+            yield f"lda {sampler} shards={shards}", LDA, {**params, "burn_in": 4, "thin": 3}, _small
             if shards == 2 and sampler in ("dense", "sparse", "words", "auto"):
                 yield f"lda {sampler} shards=2 large", LDA, {**params, "n_components": 60}, _large
         yield f"lda {sampler} learned", LDA, {"n_components": 4, "sampler": sampler, "burn_in": 22}, _long

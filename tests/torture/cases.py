@@ -67,7 +67,7 @@ def _with(kind: Any, **params: Any) -> Callable[..., Any]:
     return lambda **others: kind(**{**params, **others})
 
 
-_KEPT = {"burn_in": 3, "lag": 2}
+_KEPT = {"burn_in": 3, "thin": 2}
 _NO_STOP = {"tol": 0.0}
 CASES = {
     "LDA": Case(_with(LDA, n_components=3, n_chains=2, **_KEPT), lambda seed: (_corpus(seed),)),

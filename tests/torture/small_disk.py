@@ -58,7 +58,7 @@ def save(disk: Path) -> None:
 
 def checkpoint(disk: Path) -> None:
     _, corpus = corpora()
-    params = {"max_iter": 6, "random_state": 0, "burn_in": 2, "lag": 1, "checkpoint_every": 1}
+    params = {"max_iter": 6, "random_state": 0, "burn_in": 2, "thin": 1, "checkpoint_every": 1}
     straight = topicloom.LDA(4, **params).fit(corpus)
 
     def watch(chain: Any) -> None:

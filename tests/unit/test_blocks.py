@@ -19,7 +19,7 @@ from topicloom.engine import shards as blocks
 from topicloom.engine.checkpoint import load_chain, save_chain, start_run
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Plan, advance, run_chains, start_chain
-from topicloom.engine.sampler import Course, Key, Schedule
+from topicloom.engine.sampler import Key, Schedule, ShardProgress
 from topicloom.engine.state import State, as_dense, rebuild_counts
 from topicloom.engine.threads import cut
 from topicloom.lda.gibbs import auto as samplers
@@ -100,36 +100,38 @@ class Recorder:
             self.drawn.setdefault(words, []).append((docs, seen, moves))
         return np.array([1, len(self.drawn)])
 
-    def check(self, lag: int, state: State) -> None:
-        """Each part has seen its own moves, and those of the others up to ``lag`` steps ago; the state has all."""
+    def check(self, delay: int, state: State) -> None:
+        """Each part has seen its own moves, and those of the others up to ``delay`` steps ago; the state has all."""
         moved = sum(moves for own in self.drawn.values() for _, _, moves in own)
         np.testing.assert_array_equal(state.topic, self.start + moved)
         for one, other in combinations(self.drawn.values(), 2):
             for i, (docs, _, _) in enumerate(one):
-                for others, _, _ in other[max(i - lag + 1, 0) : i + lag]:  # which may be drawn at the same time
+                for others, _, _ in other[max(i - delay + 1, 0) : i + delay]:  # which may be drawn at the same time
                     assert max(docs[0], others[0]) >= min(docs[1], others[1]), "two in the same documents"
         for words, own in self.drawn.items():
             for step, (_, seen, _) in enumerate(own):
                 expected = self.start.copy()
                 for others, theirs in self.drawn.items():
-                    upto = step if others == words else max(step - lag + 1, 0)
+                    upto = step if others == words else max(step - delay + 1, 0)
                     expected += sum((moves for _, _, moves in theirs[:upto]), np.zeros(N_TOPICS, np.int64))
                 np.testing.assert_array_equal(seen, expected)
 
 
-def record(module: SimpleNamespace, n_shards: int, n_jobs: int, calls: list[int]) -> tuple[Recorder, Course, State]:
+def record(
+    module: SimpleNamespace, n_shards: int, n_jobs: int, calls: list[int]
+) -> tuple[Recorder, ShardProgress, State]:
     corpus, prior = some_corpus()
     state = rebuild_counts(corpus, np.arange(corpus.n_tokens) % N_TOPICS, N_TOPICS)
-    course = module.set_out(corpus, N_TOPICS, n_shards, module.Loads(25.0, 40.0), in_pieces=True)
+    progress = module.start_shards(corpus, N_TOPICS, n_shards, module.Loads(25.0, 40.0), in_pieces=True)
     recorder, sweep = Recorder(state.topic.copy()), 1
     for n in calls:
-        course, info = module.follow(
-            course, recorder.make_draw, corpus, state, prior, Key(0, 0, sweep), Schedule(n_shards, n_jobs), n,
+        progress, info = module.sweep_shards(
+            progress, recorder.make_draw, corpus, state, prior, Key(0, 0, sweep), Schedule(n_shards, n_jobs), n,
             recorder.finished.append,
         )  # fmt: skip
         assert info.changed == n_shards * n_shards * 8  # blocks of the last sweep
         sweep += n
-    return recorder, course, state
+    return recorder, progress, state
 
 
 @pytest.mark.usefixtures("in_pieces")
@@ -137,8 +139,8 @@ def record(module: SimpleNamespace, n_shards: int, n_jobs: int, calls: list[int]
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 @pytest.mark.parametrize("calls", [[3], [1, 2], [1, 1, 1]])
 def test_parts_see_what_others_have_moved_some_steps_ago(n_shards: int, n_jobs: int, calls: list[int]) -> None:
-    recorder, course, state = record(blocks, n_shards, n_jobs, calls)
-    assert course.unseen.shape == (n_shards, 4, N_TOPICS)
+    recorder, progress, state = record(blocks, n_shards, n_jobs, calls)
+    assert progress.unseen.shape == (n_shards, 4, N_TOPICS)
     recorder.check(4, state)
     assert len(recorder.drawn) == n_shards
     for words, own in recorder.drawn.items():
@@ -147,7 +149,7 @@ def test_parts_see_what_others_have_moved_some_steps_ago(n_shards: int, n_jobs: 
             ranges = sorted(docs for docs, _, _ in own[sweep * 8 * n_shards : (sweep + 1) * 8 * n_shards])
             assert [d for docs in ranges for d in range(*docs)] == list(range(90))
     assert Counter(recorder.finished) == Counter(dict.fromkeys(recorder.drawn, 3))
-    for (_, own), unseen in zip(sorted(recorder.drawn.items()), course.unseen, strict=True):
+    for (_, own), unseen in zip(sorted(recorder.drawn.items()), progress.unseen, strict=True):
         np.testing.assert_array_equal(unseen, [moves for _, _, moves in own[-4:]])
 
 
@@ -164,14 +166,14 @@ def wrong(*change: str) -> SimpleNamespace:
 @pytest.mark.parametrize(
     "change",
     [
-        ("(step - lag) % n_room", "(step - lag + 1) % n_room"),  # sooner than it may
-        ("(step - lag) % n_room", "(step - lag - 1) % n_room"),
+        ("(step - delay) % n_room", "(step - delay + 1) % n_room"),  # sooner than it may
+        ("(step - delay) % n_room", "(step - delay - 1) % n_room"),
         ("- now_seen[w]", ""),  # its own moves twice
-        ("moved[:, lag:] = course.unseen", "moved[:, :lag] = course.unseen"),
-        ("moved[:, lag:] = course.unseen", "pass"),  # moves of the last call are lost
-        ("n_room = n_shards * n_pieces, 2 * lag", "n_room = n_shards * n_pieces, lag"),
+        ("moved[:, delay:] = progress.unseen", "moved[:, :delay] = progress.unseen"),
+        ("moved[:, delay:] = progress.unseen", "pass"),  # moves of the last call are lost
+        ("n_room = n_shards * n_pieces, 2 * delay", "n_room = n_shards * n_pieces, delay"),
         ("(unseen.sum(axis=0) - own)", "0"),  # a new call has seen all
-        ("np.arange(total - lag, total)", "np.arange(total - lag + 1, total + 1)"),
+        ("np.arange(total - delay, total)", "np.arange(total - delay + 1, total + 1)"),
         ("totals[0] + last[1:].sum(axis=(0, 1))", "totals[0]"),
         ("s, own = (w - r) % n_shards", "s, own = r"),  # two parts in one shard
     ],
@@ -188,9 +190,9 @@ def test_wrong_lags_are_rejected(change: tuple[str, str]) -> None:
 
 def test_small_corpora_meet_after_each_round() -> None:
     corpus, _ = some_corpus()
-    course = blocks.set_out(corpus, N_TOPICS, 2, blocks.Loads(), in_pieces=True)
-    assert course.docs.shape == (2, 1, 2)
-    assert course.unseen.shape == (2, 1, N_TOPICS)
+    progress = blocks.start_shards(corpus, N_TOPICS, 2, blocks.Loads(), in_pieces=True)
+    assert progress.docs.shape == (2, 1, 2)
+    assert progress.unseen.shape == (2, 1, N_TOPICS)
 
 
 def test_every_part_of_the_words_is_finished_once() -> None:
@@ -203,9 +205,9 @@ def test_every_part_of_the_words_is_finished_once() -> None:
     def make_draw(corpus, words, prior):
         return lambda docs, state, rng: events.append(("drawn", words)) or np.zeros(2, np.int64)
 
-    course = blocks.set_out(corpus, 2, 4, blocks.Loads())
-    blocks.follow(
-        course, make_draw, corpus, state, prior, Key(0, 0, 1), Schedule(4),
+    progress = blocks.start_shards(corpus, 2, 4, blocks.Loads())
+    blocks.sweep_shards(
+        progress, make_draw, corpus, state, prior, Key(0, 0, 1), Schedule(4),
         finish=lambda words: events.append(("finished", words)),
     )  # fmt: skip
     finished = [words for what, words in events if what == "finished"]
@@ -233,16 +235,16 @@ def test_neither_threads_nor_calls_change_a_draw(sampler: str, n_shards: int, co
     kernel, prior = get_sampler(sampler), prior_of(corpus)
     found = []
     for n_jobs, calls in [(1, [23]), (2, [23]), (3, [5, 8, 10]), (1, [1] * 23), (2, [12, 1, 10])]:
-        state, course, sweep = kernel.init(corpus, prior, Key(1, 0, 0)), None, 1
+        state, progress, sweep = kernel.init(corpus, prior, Key(1, 0, 0)), None, 1
         for n in calls:
-            state, info, course = kernel.run(
-                corpus, state, prior, Key(1, 0, sweep), Schedule(n_shards, n_jobs), n, course
+            state, info, progress = kernel.run(
+                corpus, state, prior, Key(1, 0, sweep), Schedule(n_shards, n_jobs), n, progress
             )
             sweep += n
             rebuilt = rebuild_counts(corpus, state.z, 12)
             np.testing.assert_array_equal(as_dense(state).word_topic, rebuilt.word_topic)
             np.testing.assert_array_equal(state.topic, rebuilt.topic)
-        assert (course is not None) == (sampler in ("dense", "sparse", "auto"))
+        assert (progress is not None) == (sampler in ("dense", "sparse", "auto"))
         found.append((state.z.tobytes(), info))
     assert len(set(found)) == 1
 
@@ -272,10 +274,10 @@ def test_one_sweep_by_itself_is_a_course_of_its_own(corpus: Corpus) -> None:
     z: dict[bool, np.ndarray] = {}
     for at_once in (False, True):
         state = kernel.init(corpus, prior, Key(1, 0, 0))
-        state, _, course = kernel.run(corpus, state, prior, Key(1, 0, 1), schedule, 10)
-        assert course is None
+        state, _, progress = kernel.run(corpus, state, prior, Key(1, 0, 1), schedule, 10)
+        assert progress is None
         if at_once:
-            state, _, course = kernel.run(corpus, state, prior, Key(1, 0, 11), schedule, 2)
+            state, _, progress = kernel.run(corpus, state, prior, Key(1, 0, 11), schedule, 2)
         else:
             for sweep in (11, 12):
                 state, _ = kernel.sweep(corpus, state, prior, Key(1, 0, sweep), schedule)
@@ -294,13 +296,13 @@ def test_a_chain_goes_on_from_a_checkpoint_within_a_course(sampler: str, corpus:
     for stop in (13, 17, 29):
         while broken.sweep < stop:
             advance(kernel, corpus, broken, plan)
-        assert broken.course is not None
+        assert broken.shard_progress is not None
         save_chain(run, kernel, broken)
         broken = load_chain(run, 0, corpus, kernel, K=prior.n_topics)
     run_chains(kernel, corpus, [broken], plan, callbacks=[lambda _: False])
     np.testing.assert_array_equal(straight.state.z, broken.state.z)
     np.testing.assert_array_equal(straight.prior.alpha, broken.prior.alpha)
-    np.testing.assert_array_equal(straight.course.unseen, broken.course.unseen)
+    np.testing.assert_array_equal(straight.shard_progress.unseen, broken.shard_progress.unseen)
     assert straight.trace == broken.trace
 
 
@@ -319,15 +321,15 @@ def test_a_fit_is_resumed_within_a_course(corpus: Corpus, tmp_path: Path) -> Non
 @pytest.mark.usefixtures("in_pieces")
 def test_courses_end_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpus, monkeypatch) -> None:
     begun: list[int] = []
-    original = samplers.set_out
+    original = samplers.start_shards
     kernel, prior = get_sampler("sparse"), prior_of(corpus)
     chain, plan = start_chain(kernel, corpus, prior, 0, 0), Plan(0, 35, None, 1, "standard", schedule=Schedule(2))
 
-    def set_out(*given):
+    def start_shards(*given):
         begun.append(chain.sweep)
         return original(*given)
 
-    monkeypatch.setattr(samplers, "set_out", set_out)
+    monkeypatch.setattr(samplers, "start_shards", start_shards)
     while chain.sweep < 35:
         advance(kernel, corpus, chain, plan)
     assert begun == [*range(11), 20, 30]

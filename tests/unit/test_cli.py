@@ -171,7 +171,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     stop.write_text("boat the\nrate\n")
     found = document(
         "fit", files / "texts.txt", "--out", tmp_path / "m", "--topics", 3, "--sweeps", 30, "--alpha", "0.1,0.2,0.3",
-        "--beta", 0.05, "--fixed", "--estimator", "standard", "--chains", 2, "--seed", 9, "--burn-in", 20, "--lag", 5,
+        "--beta", 0.05, "--fixed", "--estimator", "standard", "--chains", 2, "--seed", 9, "--burn-in", 20, "--thin", 5,
         "--checkpoint-every", 7, "--stop-words", stop, "--min-df", 2, "--max-df", 0.9, "--seed-words", seeds,
         "--seed-weight", 2.0, "--sampler", "dense", "--jobs", 2, "--paths", 2, "--shards", 3, "--mh-steps", 4,
     )  # fmt: skip

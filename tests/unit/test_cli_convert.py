@@ -45,7 +45,7 @@ def corpus() -> Corpus:
 
 
 QUICK: dict[str, Any] = {"max_iter": 12, "random_state": 0}
-AVERAGED: dict[str, Any] = {**QUICK, "burn_in": 4, "lag": 2, "n_chains": 2}
+AVERAGED: dict[str, Any] = {**QUICK, "burn_in": 4, "thin": 2, "n_chains": 2}
 LABELS: dict[str, Any] = {**AVERAGED, "predict_burn_in": 1, "predict_samples": 1}
 KINDS: dict[str, Callable[[], Any]] = {
     "lda": lambda: LDA(3, **QUICK),

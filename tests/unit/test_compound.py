@@ -32,7 +32,7 @@ def matched(model: CompoundLDA, data) -> np.ndarray:
 @pytest.mark.parametrize("sampler", sampler_names())
 def test_one_collection_with_a_flat_mixture_is_lda(data, sampler: str) -> None:
     options = {
-        "topic_word_prior": 0.2, "max_iter": 12, "burn_in": 6, "lag": 2, "sampler": sampler, "random_state": 3,
+        "topic_word_prior": 0.2, "max_iter": 12, "burn_in": 6, "thin": 2, "sampler": sampler, "random_state": 3,
     }  # fmt: skip
     plain = LDA(4, doc_topic_prior=0.25, **options).fit(data.corpus)
     flat = CompoundLDA(4, concentration=1.0, mixtures=np.full(4, 0.25), **options).fit(
@@ -236,7 +236,7 @@ def test_knowing_the_collection_predicts_better(data, model: CompoundLDA) -> Non
 @pytest.mark.parametrize("inference", ["ags", "mgs"])
 def test_the_burn_in_changes_no_chain(data, inference: str) -> None:
     """It says what is kept, and nothing else: the sweeps, and the steps of Langevin dynamics, stay the same."""
-    quick = {"method": inference, "max_iter": 30, "lag": 5, "random_state": 0}
+    quick = {"method": inference, "max_iter": 30, "thin": 5, "random_state": 0}
     plain = CompoundLDA(4, **quick).fit(data.corpus)
     for burn_in in (1, 10, 25):
         kept = CompoundLDA(4, **quick, burn_in=burn_in).fit(data.corpus)
@@ -246,7 +246,7 @@ def test_the_burn_in_changes_no_chain(data, inference: str) -> None:
 
 
 def test_averages_take_the_mean_of_the_priors(data) -> None:
-    found = CompoundLDA(3, topic_word_prior=0.1, concentration=2.0, max_iter=20, burn_in=10, lag=5, random_state=0)
+    found = CompoundLDA(3, topic_word_prior=0.1, concentration=2.0, max_iter=20, burn_in=10, thin=5, random_state=0)
     found.fit(data.corpus)
     chain = found.chains_[0]
     assert chain.kept.n_samples == 3
@@ -342,7 +342,7 @@ def test_what_is_learned(data) -> None:
         ({"n_langevin": 0}, "n_langevin=0"),
         ({"target_acceptance": 0.99}, "from 0.05 to 0.95"),
         ({"burn_in": 99}, "leaves no sweep to keep"),
-        ({"lag": 0}, "lag=0"),
+        ({"thin": 0}, "thin=0"),
     ],
 )
 def test_bad_parameters(data, options: dict, message: str) -> None:

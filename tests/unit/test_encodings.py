@@ -17,7 +17,7 @@ from topicloom.errors import InputError
 
 HALF, MARK = "\ud83d", "\ufeff"
 X = np.array([[2, 0, 1], [0, 3, 1], [1, 1, 0], [4, 0, 0]])
-KEPT = {"max_iter": 4, "burn_in": 2, "lag": 1, "random_state": 0}
+KEPT = {"max_iter": 4, "burn_in": 2, "thin": 1, "random_state": 0}
 CLASSES = ["a" + HALF, "b", "b", "b"]
 
 

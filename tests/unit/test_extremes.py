@@ -158,7 +158,7 @@ SPOILT = [
     *(("VariationalLDA", {"method": mode}) for mode in extremes.MODES),
     *(("CompoundLDA", {"method": mode}) for mode in ("mgs", "vem")),
     ("LabeledLDA", {"method": "cvb0"}),
-    ("HMM", {"burn_in": 1, "lag": 1}),
+    ("HMM", {"burn_in": 1, "thin": 1}),
     ("HMM", {"method": "em", "tol": 0.0}),
 ]
 

@@ -158,7 +158,7 @@ def test_estimators_and_averages(sequences) -> None:
     assert np.allclose(plain.emission_, counts / counts.sum(axis=1, keepdims=True))
     assert np.array_equal(dense.chains_[0].state.z, state.z)
     assert not np.array_equal(dense.emission_, plain.emission_)
-    averaged = HMM(2, max_iter=30, burn_in=10, lag=5, estimator="standard", random_state=0)
+    averaged = HMM(2, max_iter=30, burn_in=10, thin=5, estimator="standard", random_state=0)
     sums: list[np.ndarray] = []
     averaged.fit(
         sequences,
@@ -312,7 +312,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_run_goes_on(way, sequences, tmp_path
 
 @pytest.mark.parametrize("way", WAYS, ids=IDS)
 def test_resuming_is_exact(way, sequences, tmp_path: Path) -> None:
-    options = {**way, "n_chains": 2, "tol": 0, "random_state": 9, "burn_in": 8, "lag": 4, "trace_every": 5}
+    options = {**way, "n_chains": 2, "tol": 0, "random_state": 9, "burn_in": 8, "thin": 4, "trace_every": 5}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         HMM(2, **options, max_iter=15, checkpoint_dir=tmp_path / "run", checkpoint_every=4).fit(sequences)

@@ -23,7 +23,7 @@ from topicloom.evaluation import label_calibration, label_set_scores
 
 MODELS = [LabeledLDA, PriorLDA, DependencyLDA]
 QUICK: dict[str, Any] = {
-    "max_iter": 20, "burn_in": 10, "lag": 5, "predict_burn_in": 10, "predict_samples": 3, "predict_lag": 2,
+    "max_iter": 20, "burn_in": 10, "thin": 5, "predict_burn_in": 10, "predict_samples": 3, "predict_thin": 2,
     "random_state": 1,
 }  # fmt: skip
 

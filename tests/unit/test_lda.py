@@ -90,7 +90,7 @@ def test_learned_priors_are_kept_apart_from_given_ones(corpus: Corpus) -> None:
 
 
 def test_kept_samples_are_averaged(corpus: Corpus) -> None:
-    model = LDA(4, max_iter=30, burn_in=20, lag=5, random_state=0, doc_topic_prior=0.2, topic_word_prior=0.1).fit(
+    model = LDA(4, max_iter=30, burn_in=20, thin=5, random_state=0, doc_topic_prior=0.2, topic_word_prior=0.1).fit(
         corpus
     )
     kept = []
@@ -226,7 +226,7 @@ BAD_DATA = {
 BAD_PARAMETERS = {
     "n_components": (0, r"n_components=0 must be a whole number of at least 1"),
     "max_iter": (2.5, r"max_iter=2.5 must be a whole number"),
-    "lag": (0, r"lag=0"),
+    "thin": (0, r"thin=0"),
     "n_chains": (True, r"n_chains=True"),
     "burn_in": (900, r"burn_in=900 leaves no sweep to keep of max_iter=500"),
     "estimator": ("dense", r"estimator='dense' is not known; choose one of 'standard', 'cgs_p'"),

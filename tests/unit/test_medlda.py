@@ -18,7 +18,7 @@ from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError, StorageError
 
 QUICK: dict[str, Any] = {
-    "n_components": 6, "loss_weight": 30.0, "weight_precision": 30.0, "max_iter": 20, "burn_in": 12, "lag": 4,
+    "n_components": 6, "loss_weight": 30.0, "weight_precision": 30.0, "max_iter": 20, "burn_in": 12, "thin": 4,
     "predict_burn_in": 8, "predict_samples": 4, "random_state": 1,
 }  # fmt: skip
 

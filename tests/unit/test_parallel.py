@@ -115,8 +115,8 @@ def test_no_round_follows_a_failure(n_jobs: int, where: str) -> None:
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
 @pytest.mark.parametrize("n_tasks", [1, 2, 5])
-@pytest.mark.parametrize("lag", [1, 2, 4])
-def test_no_task_is_further_ahead_than_the_lag(n_jobs: int, n_tasks: int, lag: int) -> None:
+@pytest.mark.parametrize("delay", [1, 2, 4])
+def test_no_task_is_further_ahead_than_the_lag(n_jobs: int, n_tasks: int, delay: int) -> None:
     done = [0] * n_tasks
     lock, farthest = threading.Lock(), 0
 
@@ -129,17 +129,17 @@ def test_no_task_is_further_ahead_than_the_lag(n_jobs: int, n_tasks: int, lag: i
         with lock:
             done[task] += 1
 
-    run_steps(step, n_tasks, 40, lag, n_jobs)
+    run_steps(step, n_tasks, 40, delay, n_jobs)
     assert done == [40] * n_tasks
-    assert farthest < lag
-    assert n_jobs > 1 or n_tasks == 1 or farthest == lag - 1  # one thread stays with a task while it may
+    assert farthest < delay
+    assert n_jobs > 1 or n_tasks == 1 or farthest == delay - 1  # one thread stays with a task while it may
 
 
 def exchanges(has: list[list[bool]]) -> int:
     return sum(before != after for own in has for before, after in pairwise(own))
 
 
-def run_two(n_steps: int, lag: int, is_slow) -> list[list[bool]]:
+def run_two(n_steps: int, delay: int, is_slow) -> list[list[bool]]:
     """Two tasks on two threads; for each whether the main thread did each step.
 
     Slow steps last until the others have made three, or as many as they may.
@@ -157,14 +157,14 @@ def run_two(n_steps: int, lag: int, is_slow) -> list[list[bool]]:
             if is_slow(task, main):
                 goal = quick_steps + 3
                 assert changed.wait_for(
-                    lambda: quick_steps >= goal or done[1 - task] in (done[task] + lag, n_steps), timeout=20
+                    lambda: quick_steps >= goal or done[1 - task] in (done[task] + delay, n_steps), timeout=20
                 )
             else:
                 quick_steps += 1
             done[task] += 1
             changed.notify_all()
 
-    run_steps(step, 2, n_steps, lag, 2)
+    run_steps(step, 2, n_steps, delay, 2)
     assert done == [n_steps] * 2
     return has
 

@@ -105,7 +105,7 @@ def test_dense_estimates_over_paths(corpus: Corpus) -> None:
 
 
 def test_averages_over_samples(corpus: Corpus) -> None:
-    model = LDA(4, n_paths=2, max_iter=20, burn_in=10, lag=5, random_state=0).fit(corpus)
+    model = LDA(4, n_paths=2, max_iter=20, burn_in=10, thin=5, random_state=0).fit(corpus)
     kept = model.chains_[0].kept
     assert kept.n_samples == 3
     assert kept.doc.shape == (80, 4)
@@ -135,7 +135,7 @@ def test_priors_are_learned_from_all_paths(corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_run_with_paths_goes_on_exactly(sampler: str, corpus: Corpus, tmp_path: Path) -> None:
-    options = {"sampler": sampler, "n_paths": 3, "burn_in": 22, "lag": 2, "n_chains": 2, "random_state": 1}
+    options = {"sampler": sampler, "n_paths": 3, "burn_in": 22, "thin": 2, "n_chains": 2, "random_state": 1}
     straight = LDA(4, max_iter=32, **options).fit(corpus)
     LDA(4, max_iter=25, checkpoint_dir=tmp_path / "run", **options).fit(corpus)
     further = resume(tmp_path / "run", max_iter=32)

@@ -81,7 +81,7 @@ def test_a_word_without_probability_gives_minus_infinity() -> None:
 @pytest.mark.parametrize("ordered", [True, False])
 def test_completion_equals_the_slow_computation(estimator: Estimator, ordered: bool) -> None:
     corpus = make_corpus([9, 0, 1, 14, 2, 30], ordered=ordered)
-    options: dict[str, Any] = {"burn_in": 7, "lag": 2, "n_samples": 3, "n_chains": 2, "seed": 11}
+    options: dict[str, Any] = {"burn_in": 7, "thin": 2, "n_samples": 3, "n_chains": 2, "seed": 11}
     observed, held_out = split_halves(corpus)
     folded = fold_in(observed, np.ascontiguousarray(TOPICS.T), ALPHA, **options)
     counts = folded.hard if estimator == "standard" else folded.soft

@@ -44,7 +44,7 @@ def test_completion_orders_the_estimators_and_brings_them_together() -> None:
     # the gap with one sample is 4.5 ± 0.9, and with 30 at most an eighth of it is left, so a third is a wide margin.
     corpus = synthetic_lda(n_docs=150, n_words=60, n_topics=6, doc_length=30, alpha=0.3, beta=0.5, seed=1).corpus
     train, test = split_documents(corpus, 0.3, seed=0)
-    budget = _completion.Budget(n_topics=8, sweeps=30, burn_in=5, lag=2, samples={1: (1, 30)})
+    budget = _completion.Budget(n_topics=8, sweeps=30, burn_in=5, thin=2, samples={1: (1, 30)})
     curves = [_completion.run(train, test, budget, seed) for seed in range(2)]
     for curve in curves:
         assert curve[1, 1][_completion.THETA_P] < curve[1, 1][_completion.PLAIN]

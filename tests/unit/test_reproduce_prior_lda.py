@@ -51,7 +51,7 @@ def test_methods_share_their_chains_and_verdicts_count() -> None:
     f = task.sets.frequencies
     np.testing.assert_allclose(task.alpha, 50 * f / f.sum() + 30 / 5)
     np.testing.assert_allclose(task.prior.alpha, 10.0)
-    budget = _prior_lda.Budget(burn_in=10, lag=2, chains=2, samples=3)
+    budget = _prior_lda.Budget(burn_in=10, thin=2, chains=2, samples=3)
     scores = _prior_lda.run(task, budget, seed=0)
     assert len(scores) == 2 * 5 * 2 * 3
     assert scores == _prior_lda.run(task, budget, seed=0)

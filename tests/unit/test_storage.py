@@ -23,7 +23,7 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module")
 def model(corpus: Corpus) -> LDA:
-    return LDA(3, max_iter=20, n_chains=2, burn_in=10, lag=5, random_state=5, seed_words={1: ["word3"]}).fit(
+    return LDA(3, max_iter=20, n_chains=2, burn_in=10, thin=5, random_state=5, seed_words={1: ["word3"]}).fit(
         corpus.with_metadata(groups=["a", 2] * 20, ids=[f"d{i}" for i in range(40)])
     )
 

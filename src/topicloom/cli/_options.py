@@ -76,7 +76,7 @@ class Sampling:
     burn_in: Annotated[
         int | None, Option(help="Average over samples from this sweep on (default: the last sweep alone).")
     ] = None
-    lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 10
+    thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 10
     seed_words: Annotated[
         Path | None,
         Option(help='JSON: {"0": ["goal", "match"]} or a list of lists of words.', metavar="FILE.json"),
@@ -106,14 +106,14 @@ class Sampling:
             return LDA(
                 **shared, estimator=self.estimator,  # type: ignore[arg-type]  # checked there
                 sampler=self.sampler, n_mh=self.mh_steps, n_paths=self.paths,
-                burn_in=self.burn_in, lag=self.lag,
+                burn_in=self.burn_in, thin=self.thin,
             )  # fmt: skip
         self._refuse_sampling()
         return VariationalLDA(**shared, method=self.method, tol=self.tol, batch_size=self.batch_size)  # type: ignore[arg-type]  # checked there
 
     def _refuse_sampling(self) -> None:
         """Options that only sampling has, given for a method that draws nothing."""
-        for name in ("estimator", "sampler", "mh_steps", "paths", "burn_in", "lag"):
+        for name in ("estimator", "sampler", "mh_steps", "paths", "burn_in", "thin"):
             if getattr(self, name) != type(self).__dataclass_fields__[name].default:
                 option = f"--{name.replace('_', '-')}"
                 raise InputError(f"{option} is for sampling, and --method {self.method} draws nothing; leave it out.")

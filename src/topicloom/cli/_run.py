@@ -105,7 +105,7 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
 }
-_SAME = ("format", "encoding", "delimiter", "estimator", "sampler", "method", "lag", "tol", "loss", "epsilon")
+_SAME = ("format", "encoding", "delimiter", "estimator", "sampler", "method", "thin", "tol", "loss", "epsilon")
 _SPELLINGS = (
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),

@@ -34,7 +34,7 @@ class Compounding:
     ] = "1"
     beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
     burn_in: Annotated[int | None, Option(help="First sweep whose draws count (default: half of the sweeps).")] = None
-    lag: Annotated[int, Option(help="Sweeps between draws.")] = 5
+    thin: Annotated[int, Option(help="Sweeps between draws.")] = 5
     sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
     shards: Annotated[int, Option(help="Parts of a sweep for threads to share; 1 is exact.")] = 1
     estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
@@ -52,7 +52,7 @@ class Compounding:
             raise InputError(f"--collection-prior {self.collection_prior}: expected a number, or 'learn'.") from None
         return CompoundLDA(
             self.topics, max_iter=self.sweeps, method=self.method, concentration=self.concentration,  # type: ignore[arg-type]  # checked there
-            collection_prior=alpha, topic_word_prior=self.beta, burn_in=self.burn_in, lag=self.lag,
+            collection_prior=alpha, topic_word_prior=self.beta, burn_in=self.burn_in, thin=self.thin,
             sampler=self.sampler, estimator=self.estimator, n_chains=self.chains, n_paths=self.paths,  # type: ignore[arg-type]
             n_shards=self.shards, random_state=self.seed, checkpoint_every=self.checkpoint_every, **others,
         )  # fmt: skip

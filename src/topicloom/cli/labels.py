@@ -33,7 +33,7 @@ class Labeling:
     model: Annotated[str, Option(help="labeled, prior (frequent labels are likelier) or dependency.")] = "prior"
     sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 195
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 50
-    lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
+    thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains; all are averaged.")] = 1
     seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
     method: Annotated[str, Option(help="gibbs, or without sampling cvb0.")] = "gibbs"
@@ -55,7 +55,7 @@ class Labeling:
         own = {} if self.model != "dependency" else {"n_label_topics": self.label_topics}
         kind: Any = getattr(models, _MODELS[self.model])
         model: LabeledLDA = kind(
-            max_iter=self.sweeps, burn_in=self.burn_in, lag=self.lag, n_chains=self.chains, random_state=self.seed,
+            max_iter=self.sweeps, burn_in=self.burn_in, thin=self.thin, n_chains=self.chains, random_state=self.seed,
             method=self.method, topic_word_prior=self.beta, ranking=self.ranking, label_rule=self.label_rule,
             n_labels=self.n_labels, holdout=self.holdout, checkpoint_every=self.checkpoint_every, **own, **others,
         )  # fmt: skip

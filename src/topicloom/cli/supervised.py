@@ -29,7 +29,7 @@ class Supervision:
     topics: Annotated[int | None, Option("--topics", "-k", help="Topics; 40 for classes, 10 for numbers.")] = None
     sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 40
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 20
-    lag: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
+    thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains; what they predict is averaged.")] = 1
     seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
     loss: Annotated[str | None, Option(help="hinge or logistic, for classes.")] = None
@@ -56,7 +56,7 @@ class Supervision:
             given["n_components"] = self.topics
         kind: Any = MedLDAClassifier if self.task == "classes" else MedLDARegressor
         model: SupervisedTopics = kind(
-            max_iter=self.sweeps, burn_in=self.burn_in, lag=self.lag, n_chains=self.chains, random_state=self.seed,
+            max_iter=self.sweeps, burn_in=self.burn_in, thin=self.thin, n_chains=self.chains, random_state=self.seed,
             sampler=self.sampler, n_shards=self.shards, checkpoint_every=self.checkpoint_every, **given, **others,
         )  # fmt: skip
         return model

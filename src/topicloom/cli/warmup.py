@@ -41,7 +41,7 @@ def compile_all() -> list[str]:
         # Two chains, kept samples and learned priors touch all that a fit can.
         for estimator in ("standard", "cgs_p"):
             model = LDA(
-                3, sampler=name, estimator=estimator, n_chains=2, max_iter=30, burn_in=25, lag=5, random_state=0,
+                3, sampler=name, estimator=estimator, n_chains=2, max_iter=30, burn_in=25, thin=5, random_state=0,
                 n_jobs=2, predict_burn_in=1, predict_samples=1,
             ).fit(corpus)  # fmt: skip
             model.transform(corpus)
@@ -50,7 +50,7 @@ def compile_all() -> list[str]:
     labeled = datasets.synthetic_labeled(20, 10, 3, doc_length=5).corpus
     for method, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):
         PriorLDA(
-            method=method, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, lag=1,
+            method=method, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, thin=1,
             predict_burn_in=1, predict_samples=1, random_state=0,
         ).fit(labeled)  # fmt: skip
     grouped = datasets.synthetic_compound(2, 10, 10, 3, doc_length=5).corpus
@@ -62,7 +62,7 @@ def compile_all() -> list[str]:
     )
     for given in supervised:
         MedLDAClassifier(
-            3, max_iter=3, burn_in=2, lag=1, predict_burn_in=1, predict_samples=1, random_state=0, **given
+            3, max_iter=3, burn_in=2, thin=1, predict_burn_in=1, predict_samples=1, random_state=0, **given
         ).fit(labeled)  # fmt: skip
     MedLDARegressor(3, max_iter=3, burn_in=2, predict_burn_in=1, predict_samples=1).fit(
         labeled, [float(n) for n in labeled.doc_lengths]

@@ -38,7 +38,7 @@ class Mixing:
     n_steps: int = 1  # of Langevin dynamics, in a sweep
     acceptance: float = 0.574
     adapt_until: int = 100  # the last sweep that adapts step sizes
-    lag: int = 5  # sweeps between recorded draws
+    thin: int = 5  # sweeps between recorded draws
 
 
 @dataclass
@@ -95,7 +95,7 @@ def step(
         if learn and mixing.learn_gamma:
             now.gamma = learn_gamma(found, corpus.doc_lengths, now)
         prior = prior._replace(alpha=now.rows())
-    if key.sweep % mixing.lag == 0:
+    if key.sweep % mixing.thin == 0:
         now.sweeps.append(key.sweep)
         now.draws.append(now.pi.copy())
         now.gammas.append(now.gamma)

@@ -63,8 +63,8 @@ class CompoundLDA(CollectionModel):
         ``collection_prior_gamma``.
     topic_word_prior : η, a number, or one a word. None starts from 1/K and is learned.
     mixtures : π, one for all collections [K] or one for each [J, K], if it is known and not to be learned.
-    burn_in, lag : draws of π are kept from sweep ``burn_in`` on (None: of the second half of the sweeps), those
-        of every ``lag``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in
+    burn_in, thin : draws of π are kept from sweep ``burn_in`` on (None: of the second half of the sweeps), those
+        of every ``thin``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in
         ``LDA``; without, the last sweep is the one sample of them.
     n_langevin, target_acceptance : steps of "mgs" in a sweep, and the share of them that is to be accepted: step sizes
         are adapted to it for 100 sweeps, and never after. A ``burn_in`` of at least 100 keeps none of these.
@@ -72,7 +72,7 @@ class CompoundLDA(CollectionModel):
         still count as converged; rounds for a document in an iteration, and the change a topic at which it is done.
     learn_priors : None learns the priors that were left as None, True learns γ and η, False none.
     sampler, estimator, max_iter, n_chains, n_paths, doc_topic_paths, n_shards, n_mh, seed_words, seed_weight,
-    predict_burn_in, predict_lag, predict_samples, predict_chains, trace_every, checkpoint_dir, checkpoint_every,
+    predict_burn_in, predict_thin, predict_samples, predict_chains, trace_every, checkpoint_dir, checkpoint_every,
     n_jobs, random_state, verbose : as in ``LDA``.
 
     Attributes
@@ -102,7 +102,7 @@ class CompoundLDA(CollectionModel):
         estimator: Estimator = "cgs_p",
         max_iter: int = 500,
         burn_in: int | None = None,
-        lag: int = 5,
+        thin: int = 5,
         n_chains: int = 1,
         n_paths: int = 1,
         doc_topic_paths: DocTopicPaths = "mean",
@@ -117,7 +117,7 @@ class CompoundLDA(CollectionModel):
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
         predict_burn_in: int = 20,
-        predict_lag: int = 2,
+        predict_thin: int = 2,
         predict_samples: int = 5,
         predict_chains: int = 2,
         trace_every: int = 10,
@@ -138,7 +138,7 @@ class CompoundLDA(CollectionModel):
         self.estimator = estimator
         self.max_iter = max_iter
         self.burn_in = burn_in
-        self.lag = lag
+        self.thin = thin
         self.n_chains = n_chains
         self.n_paths = n_paths
         self.doc_topic_paths = doc_topic_paths
@@ -153,7 +153,7 @@ class CompoundLDA(CollectionModel):
         self.seed_words = seed_words
         self.seed_weight = seed_weight
         self.predict_burn_in = predict_burn_in
-        self.predict_lag = predict_lag
+        self.predict_thin = predict_thin
         self.predict_samples = predict_samples
         self.predict_chains = predict_chains
         self.trace_every = trace_every
@@ -241,7 +241,7 @@ class CompoundLDA(CollectionModel):
             n_steps=self.n_langevin,
             acceptance=self.target_acceptance,
             adapt_until=_ADAPTED,
-            lag=self.lag,
+            thin=self.thin,
         )
         return with_mixtures(get_sampler(self.sampler), mixing, self._start_mixtures(corpus), rows)
 

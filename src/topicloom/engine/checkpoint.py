@@ -16,14 +16,14 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part, is_mapped, load_corpus
 from topicloom.engine.checks import check_sweep
 from topicloom.engine.run import Chain, Trace
-from topicloom.engine.sampler import Course, Sampler
+from topicloom.engine.sampler import Sampler, ShardProgress
 from topicloom.engine.state import new_assignments
 from topicloom.files.checks import Contents, Expected
 from topicloom.files.directories import Part, Stored
 from topicloom.files.directories import start_run as start_directory
 from topicloom.files.manifests import CORPUS
 
-_COURSE = "course_"  # how arrays of a chain's course are named
+_SHARDS = "course_"  # how arrays of a chain's shards are named
 _CHUNK = 1 << 20  # tokens looked at together
 
 
@@ -56,8 +56,8 @@ def chain_part(sampler: Sampler, chain: Chain) -> Part:
     arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
     if chain.kept is not None:
         arrays |= {f"kept_{name}": a for name, a in chain.kept.to_arrays().items()}
-    if chain.course is not None:
-        arrays |= {_COURSE + name: a for name, a in chain.course._asdict().items()}
+    if chain.shard_progress is not None:
+        arrays |= {_SHARDS + name: a for name, a in chain.shard_progress._asdict().items()}
     n_kept = chain.kept.n_samples if chain.kept is not None else 0
     info = {"index": chain.index, "sweep": chain.sweep, "kept": n_kept, "converged": chain.converged}
     return arrays, info
@@ -72,9 +72,9 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
     file = Contents(path, arrays, info, **sizes)
     check_sweep(file, index, sampler.recorded, converges=sampler.converges)
     sampler.check(file, corpus, index)
-    if any(name.startswith(_COURSE) for name in arrays):
+    if any(name.startswith(_SHARDS) for name in arrays):
         assert corpus is not None
-        _check_course(file, corpus, sampler)
+        _check_shards(file, corpus, sampler)
     file.expect_no_others()
     if in_file:  # the checkpoint stays as it is
         assert corpus is not None
@@ -84,9 +84,9 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
     state, prior, extra = sampler.from_arrays(sampler, corpus, arrays)
     trace = load_trace({name: a for name, a in arrays.items() if name.startswith("trace_")}, "trace_")
     kept = sampler.kept_from(_without("kept_", arrays), info["kept"]) if info.get("kept") else None
-    course = Course(**_without(_COURSE, arrays)) if _without(_COURSE, arrays) else None
+    progress = ShardProgress(**_without(_SHARDS, arrays)) if _without(_SHARDS, arrays) else None
     converged = info.get("converged", False)
-    return Chain(info["index"], info["sweep"], state, prior, trace, kept, extra, course, converged)
+    return Chain(info["index"], info["sweep"], state, prior, trace, kept, extra, progress, converged)
 
 
 def _without(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
@@ -102,18 +102,18 @@ def load_trace(arrays: dict[str, AnyArray], prefix: str) -> Trace:
 # -- sweeps in blocks -----------------------------------------------------------------------------------------------
 
 
-def _check_course(file: Contents, corpus: Corpus, sampler: Sampler) -> None:
+def _check_shards(file: Contents, corpus: Corpus, sampler: Sampler) -> None:
     """Blocks that cover documents and words once, and moves that the counts allow."""
     ways = sampler.ways
-    course = {
+    progress = {
         "way": Expected("i8", (1,), low=min(ways, default=1), high=max(ways, default=0)),
         "docs": Expected("i8", ("shards", "pieces", 2), low=0, high=corpus.n_docs),
         "words": Expected("i8", ("parts", 2), low=0, high=corpus.n_words),
-        "unseen": Expected("i8", ("parts", "lag", "K"), low=-corpus.n_tokens, high=corpus.n_tokens),
+        "unseen": Expected("i8", ("parts", "delay", "K"), low=-corpus.n_tokens, high=corpus.n_tokens),
     }
-    file.expect(course, "course_")
+    file.expect(progress, "course_")
     sizes, arrays = file.sizes, file.arrays
-    if sizes["lag"] != max(1, sizes["pieces"] // 2) or sizes["shards"] < sizes["parts"]:
+    if sizes["delay"] != max(1, sizes["pieces"] // 2) or sizes["shards"] < sizes["parts"]:
         file.fail("the arrays 'course_docs' and 'course_unseen' do not fit each other")
     for name, size in (("course_docs", corpus.n_docs), ("course_words", corpus.n_words)):
         parts = arrays[name].reshape(-1, 2)

@@ -30,7 +30,7 @@ def fold_in(
     *,
     alpha_row: Int32Array | None = None,
     burn_in: int = 50,
-    lag: int = 5,
+    thin: int = 5,
     n_samples: int = 1,
     n_chains: int = 1,
     seed: int = 0,
@@ -46,7 +46,7 @@ def fold_in(
         raise InputError("sampling topics needs whole tokens; this corpus has fractional weights.")
     for name, value, least in (
         ("burn_in", burn_in, 0),
-        ("lag", lag, 1),
+        ("thin", thin, 1),
         ("n_samples", n_samples, 1),
         ("n_chains", n_chains, 1),
     ):
@@ -70,7 +70,7 @@ def fold_in(
 
     def run(part: tuple[int, int]) -> None:
         foldin.fold_in(
-            *part, words, corpus.doc_ptr, phi, alpha, rows, path_key(seed, Purpose.FOLD_IN), n_chains, burn_in, lag,
+            *part, words, corpus.doc_ptr, phi, alpha, rows, path_key(seed, Purpose.FOLD_IN), n_chains, burn_in, thin,
             n_samples, out_hard, out_soft,
         )  # fmt: skip
 

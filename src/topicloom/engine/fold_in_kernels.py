@@ -177,7 +177,7 @@ def _add_soft_split(
 
 @kernel
 def _fold_split(
-    text: Int32Array, phi: FloatArray, a: FloatArray, key: np.uint64, n_chains: int, burn_in: int, lag: int,
+    text: Int32Array, phi: FloatArray, a: FloatArray, key: np.uint64, n_chains: int, burn_in: int, thin: int,
     n_samples: int, z: Int32Array, doc: Int32Array, which: Int32Array, sums: FloatArray, active: Int32Array,
     slot: Int32Array, part: FloatArray, scales: FloatArray, stream: UInt64Array, out_hard: FloatArray,
     out_soft: FloatArray,
@@ -189,9 +189,9 @@ def _fold_split(
         fill_stream(stream, combine(key, np.uint64(chain)))
         doc[:] = 0
         n = 0
-        for t in range(burn_in + (n_samples - 1) * lag + 1):
+        for t in range(burn_in + (n_samples - 1) * thin + 1):
             n = _sweep_split(text, phi, which, sums, z, doc, active, slot, n, part, stream, t == 0)
-            if t >= burn_in and (t - burn_in) % lag == 0:
+            if t >= burn_in and (t - burn_in) % thin == 0:
                 if out_hard.shape[0] > 0:
                     for k in z:
                         out_hard[k] += 1.0
@@ -208,13 +208,13 @@ def _fold_split(
 @kernel
 def fold_in(
     doc_start: int, doc_stop: int, words: Int32Array, doc_ptr: Int64Array, phi: FloatArray, alpha: FloatArray,
-    alpha_row: Int32Array, key: np.uint64, n_chains: int, burn_in: int, lag: int, n_samples: int,
+    alpha_row: Int32Array, key: np.uint64, n_chains: int, burn_in: int, thin: int, n_samples: int,
     out_hard: FloatArray, out_soft: FloatArray,
 ) -> None:  # fmt: skip
     """Sum hard and soft topic counts over chains and samples; an output with no rows is left out.
 
     ``words`` is sorted within each document. A chain starts by adding the tokens one by one; samples are taken after
-    ``burn_in`` more sweeps and every ``lag`` sweeps from there.
+    ``burn_in`` more sweeps and every ``thin`` sweeps from there.
     """
     n_topics = phi.shape[1]
     weight = np.empty(n_topics, np.float64)
@@ -243,7 +243,7 @@ def fold_in(
         doc_key = content_key(key, text)
         if _is_short(n, n_topics):
             _fold_split(
-                text, phi, a, doc_key, n_chains, burn_in, lag, n_samples, z, doc, which, sums, active, slot, weight,
+                text, phi, a, doc_key, n_chains, burn_in, thin, n_samples, z, doc, which, sums, active, slot, weight,
                 scales, stream, out_hard[d] if out_hard.shape[0] > 0 else none,
                 out_soft[d] if out_soft.shape[0] > 0 else none,
             )  # fmt: skip
@@ -252,9 +252,9 @@ def fold_in(
             fill_stream(stream, combine(doc_key, np.uint64(chain)))
             doc[:] = 0
             mix[:] = a
-            for t in range(burn_in + (n_samples - 1) * lag + 1):
+            for t in range(burn_in + (n_samples - 1) * thin + 1):
                 _sweep_document(text, phi, a, z, doc, mix, weight, stream, t == 0)
-                if t >= burn_in and (t - burn_in) % lag == 0:
+                if t >= burn_in and (t - burn_in) % thin == 0:
                     if out_hard.shape[0] > 0:
                         for k in z:
                             out_hard[d, k] += 1.0

@@ -15,7 +15,7 @@ from typing import Any
 
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import Estimator
-from topicloom.engine.sampler import Course, Key, Sampler, Schedule
+from topicloom.engine.sampler import Key, Sampler, Schedule, ShardProgress
 from topicloom.engine.threads import run_parallel
 
 
@@ -44,7 +44,7 @@ class Chain:
     trace: Trace = field(default_factory=Trace)
     kept: Any = None  # counts summed over the samples kept so far
     extra: Any = None  # what its sampler needs beside the state to go on
-    course: Course | None = None  # that sweeps on several shards are on
+    shard_progress: ShardProgress | None = None  # where sweeps on several shards stand
     converged: bool = False
 
 
@@ -55,7 +55,7 @@ class Plan:
     seed: int
     max_iter: int
     burn_in: int | None  # None: the last state is the one sample
-    lag: int
+    thin: int
     estimator: Estimator
     learn_alpha: bool = False
     learn_beta: bool = False
@@ -69,7 +69,7 @@ class Plan:
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
-        return self.burn_in is not None and sweep >= self.burn_in and (sweep - self.burn_in) % self.lag == 0
+        return self.burn_in is not None and sweep >= self.burn_in and (sweep - self.burn_in) % self.thin == 0
 
     def learns(self, sweep: int) -> bool:
         wanted = self.learn_alpha or self.learn_beta or self.learn_more
@@ -114,8 +114,8 @@ def advance(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps
     The plan must ask for nothing between them.
     """
     first = Key(plan.seed, chain.index, chain.sweep + 1)
-    chain.state, info, chain.course = sampler.run(
-        corpus, chain.state, chain.prior, first, plan.schedule, n_sweeps, chain.course
+    chain.state, info, chain.shard_progress = sampler.run(
+        corpus, chain.state, chain.prior, first, plan.schedule, n_sweeps, chain.shard_progress
     )  # fmt: skip
     chain.sweep += n_sweeps
     if plan.keeps(chain.sweep):

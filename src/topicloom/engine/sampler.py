@@ -42,8 +42,8 @@ class Info(NamedTuple):
     detail: Any = None  # what a sampler's own ``after_sweep`` needs to know of it
 
 
-class Course(NamedTuple):
-    """How sweeps go on that follow one another: in which blocks, and what parts of the words lag behind each other.
+class ShardProgress(NamedTuple):
+    """Where sweeps on several shards stand: the cut into blocks, and the moves that parts have not seen of each other.
 
     ``engine.shards`` says how. It is latent as the state is: a chain that has one and goes on needs it.
     """
@@ -51,7 +51,7 @@ class Course(NamedTuple):
     way: Int64Array  # [1] which one, of a sampler that has several
     docs: Int64Array  # [shards, pieces, 2] from, to
     words: Int64Array  # [parts, 2]
-    unseen: Int64Array  # [parts, lag, K] what totals have moved by in a part's last steps, which others have not seen
+    unseen: Int64Array  # [parts, delay, K] what totals have moved by in a part's last steps, which others have not seen
 
 
 class Restored(NamedTuple):
@@ -116,7 +116,7 @@ class Sampler:
     log_joint: Callable[..., float]  # (corpus, state, prior, n_jobs)
     conditional: Callable[..., FloatArray]  # (corpus, state, prior, token)
     exact: bool
-    sweeps: Callable[..., tuple[Any, Info, Course | None]] | None = None  # as ``run``, without threads' meeting
+    sweeps: Callable[..., tuple[Any, Info, ShardProgress | None]] | None = None  # as ``run``, without threads' meeting
     topic_counts: Callable[..., Any] = estimates.topic_counts  # (corpus, state, prior, estimator, docs, words, n_jobs)
     first_extra: Callable[[], Any] | None = None  # what a chain has beside its state, before the first sweep
     after_sweep: Callable[..., None] = learn_priors.after_sweep  # (corpus, chain, info, plan)
@@ -130,17 +130,18 @@ class Sampler:
     kept_from: Callable[..., Any] = summed_counts  # (arrays, n_samples): kept samples
     check: Callable[..., None] = check_topics  # (file, corpus, index): refuse arrays that are not what they must be
     by_token: bool = True  # whether z has one entry for each token
-    ways: range = range(0)  # of a course that this sampler may be on
+    ways: range = range(0)  # of a progress that this sampler may be on
 
     def run(
         self, corpus: Corpus, state: Any, prior: Any, key: Key, schedule: Schedule, n_sweeps: int = 1,
-        course: Course | None = None,
-    ) -> tuple[Any, Info, Course | None]:  # fmt: skip
-        """Sweeps from that of the key on. In how many calls they are made changes nothing, if each is given the course
-        that the one before has returned; the report is that of the last sweep.
+        progress: ShardProgress | None = None,
+    ) -> tuple[Any, Info, ShardProgress | None]:  # fmt: skip
+        """Sweeps from that of the key on; the report is that of the last one.
+
+        In how many calls they are made changes nothing, if each is given the progress that the one before returned.
         """
         if self.sweeps is not None:
-            return self.sweeps(corpus, state, prior, key, schedule, n_sweeps, course)
+            return self.sweeps(corpus, state, prior, key, schedule, n_sweeps, progress)
         for sweep in range(key.sweep, key.sweep + n_sweeps):
             state, info = self.sweep(corpus, state, prior, key._replace(sweep=sweep), schedule)
         return state, info, None

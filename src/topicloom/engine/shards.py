@@ -3,12 +3,13 @@
 Words are cut into n parts, each with a thread at a time, and documents into n shards of m pieces. In round r part w
 goes through the documents of shard w − r, piece by piece: what a part draws in a step is one block. All counts but the
 totals belong to one part. Of the totals each part has its own copy, with all moves of its own and those that others
-made ``lag`` steps ago or earlier. So what is drawn depends on the blocks' order alone, which is fixed, and a thread
-waits only if it comes ``lag`` steps before another: while lag ≤ m it never meets another in the documents of a shard.
-Small corpora have one piece a shard and a lag of one step: parts then meet after each round, and see all.
+made ``delay`` steps ago or earlier. So what is drawn depends on the blocks' order alone, which is fixed, and a thread
+waits only if it comes ``delay`` steps before another: while delay ≤ m it never meets another in the documents of a
+shard.
+Small corpora have one piece a shard and a delay of one step: parts then meet after each round, and see all.
 
-Threads need not meet between sweeps either. Sweeps that follow one another so are a *course*: one cut into blocks, and
-what parts have not yet seen of each other when a call ends, which the next call is given and a checkpoint has.
+Threads need not meet between sweeps either. The cut into blocks, and what parts have not yet seen of each other when a
+call ends, are a ``ShardProgress``, which the next call is given and a checkpoint has.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.engine import counts
 from topicloom.engine.prior import Prior
-from topicloom.engine.sampler import Course, Info, Key, Schedule
+from topicloom.engine.sampler import Info, Key, Schedule, ShardProgress
 from topicloom.engine.state import AnyState
 from topicloom.engine.threads import cut, private, run_steps
 from topicloom.numerics.rng import Purpose, stream
@@ -86,10 +87,10 @@ def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range],
     return [part for part in docs if part[0] < part[1]], [part for part in words if part[0] < part[1]]
 
 
-def set_out(
+def start_shards(
     corpus: Corpus, n_topics: int, n_shards: int, loads: Loads, in_pieces: bool = False, way: int = 0
-) -> Course:
-    """The blocks of a course; all that parts have done before is seen by all.
+) -> ShardProgress:
+    """The cut into blocks; all that parts have done before is seen by all.
 
     Documents and words are each cut into parts of equal loads; with two shards both blocks of a round then have equal
     ones, too. ``in_pieces`` says that documents may be cut further, and ``way`` is for the caller to know it by.
@@ -107,26 +108,26 @@ def set_out(
             own = _edges(of.doc_tokens[start:stop], of.doc_runs[start:stop], loads.token, run, n_pieces)
             pieces[s] = start + np.array(own)
     unseen = np.zeros((len(words), max(1, n_pieces // 2), n_topics), np.int64)
-    return Course(np.full(1, way), pieces, np.array(words, np.int64).reshape(-1, 2), unseen)
+    return ShardProgress(np.full(1, way), pieces, np.array(words, np.int64).reshape(-1, 2), unseen)
 
 
-def follow(
-    course: Course, make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule,
-    n_sweeps: int = 1, finish: Callable[[Range], object] | None = None,
-) -> tuple[Course, Info]:  # fmt: skip
-    """So many sweeps, from that of the key on, in place; the course as it then is, and what the last one reports.
+def sweep_shards(
+    progress: ShardProgress, make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key,
+    schedule: Schedule, n_sweeps: int = 1, finish: Callable[[Range], object] | None = None,
+) -> tuple[ShardProgress, Info]:  # fmt: skip
+    """So many sweeps, from that of the key on, in place; the progress as it then is, and what the last one reports.
 
     A thread has the same words in every step where it can: their counts are read at random and stay in its cache,
     while documents are read in order. With one shard this is the plain sweep. ``finish`` is called with the words of
     each part when, in a sweep, their last tokens have been drawn.
     """
-    docs, words = course.docs.tolist(), [(start, stop) for start, stop in course.words.tolist()]
+    docs, words = progress.docs.tolist(), [(start, stop) for start, stop in progress.words.tolist()]
     draws = [make_draw(corpus, part, prior) for part in words]
-    (n_shards, n_pieces), lag = course.docs.shape[:2], course.unseen.shape[1]
-    n_steps, n_room = n_shards * n_pieces, 2 * lag  # a part is at most ``lag`` steps before another
+    (n_shards, n_pieces), delay = progress.docs.shape[:2], progress.unseen.shape[1]
+    n_steps, n_room = n_shards * n_pieces, 2 * delay  # a part is at most ``delay`` steps before another
     moved = np.zeros((len(words), n_room, prior.n_topics), np.int64)  # by part, and by step modulo the room
-    moved[:, lag:] = course.unseen
-    unseen = course.unseen.sum(axis=1)
+    moved[:, delay:] = progress.unseen
+    unseen = progress.unseen.sum(axis=1)
     totals = [private(state.topic - (unseen.sum(axis=0) - own)) for own in unseen] if len(words) > 1 else [state.topic]
     rngs, work = [np.zeros(0, np.uint64) for _ in words], np.zeros((len(words), 2), np.int64)
 
@@ -138,7 +139,7 @@ def follow(
             work[w] = 0
         if piece == 0:
             rngs[w] = private(stream(key.seed, Purpose.SWEEP, key.chain, key.sweep + sweep, r, s))
-        now_seen = moved[:, (step - lag) % n_room]
+        now_seen = moved[:, (step - delay) % n_room]
         own += now_seen.sum(axis=0) - now_seen[w]
         before = own.copy()
         start, stop = docs[s][piece]
@@ -149,11 +150,11 @@ def follow(
             finish(words[w])
 
     total = n_sweeps * n_steps
-    run_steps(make_step, len(words), total, lag, schedule.n_jobs)
-    last = moved[:, np.arange(total - lag, total) % n_room]
+    run_steps(make_step, len(words), total, delay, schedule.n_jobs)
+    last = moved[:, np.arange(total - delay, total) % n_room]
     if len(words) > 1:
         state.topic[:] = totals[0] + last[1:].sum(axis=(0, 1))
-    return course._replace(unseen=last), Info(*work.sum(axis=0).tolist())
+    return progress._replace(unseen=last), Info(*work.sum(axis=0).tolist())
 
 
 def sweep_blocks(
@@ -161,5 +162,5 @@ def sweep_blocks(
     loads: Loads = Loads(),  # noqa: B008 (it cannot change)
 ) -> tuple[AnyState, Info]:  # fmt: skip
     """One sweep by itself, in whole shards."""
-    course = set_out(corpus, prior.n_topics, schedule.n_shards, loads)
-    return state, follow(course, make_draw, corpus, state, prior, key, schedule)[1]
+    progress = start_shards(corpus, prior.n_topics, schedule.n_shards, loads)
+    return state, sweep_shards(progress, make_draw, corpus, state, prior, key, schedule)[1]

@@ -83,10 +83,10 @@ def run_rounds(
     _on_threads(run, n)
 
 
-def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, lag: int, n_jobs: int) -> None:
-    """``step(task, i)`` of every task, its own steps in their order, none ``lag`` steps before another task's.
+def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, delay: int, n_jobs: int) -> None:
+    """``step(task, i)`` of every task, its own steps in their order, none ``delay`` steps before another task's.
 
-    Step i of a task begins when all others have done their step i − lag. A thread keeps its task, whose memory is in
+    Step i of a task begins when all others have done their step i − delay. A thread keeps its task, whose memory is in
     its core's cache, while that may go on, and has else the one that is furthest behind.
 
     Cores that others use, too, are not equally quick, and which one is the slower changes. A thread that must wait for
@@ -98,7 +98,7 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, la
     if n <= 1:
         while n_tasks and min(done) < n_steps:
             for task in range(n_tasks):
-                while done[task] < min(n_steps, min(done) + lag):
+                while done[task] < min(n_steps, min(done) + delay):
                     step(task, done[task])
                     done[task] += 1
         return
@@ -111,7 +111,7 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, la
     def next_task(thread: int, own: int) -> int | None:
         if thread in given:
             return given.pop(thread)
-        most = min(n_steps, min(done) + lag)
+        most = min(n_steps, min(done) + delay)
         ready = sorted((task for task in free if done[task] < most), key=done.__getitem__)
         if not ready:
             return None
@@ -128,7 +128,7 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, la
             task = next_task(thread, own)
             if task is not None:
                 return task
-            if done[own] < n_steps and done[own] - min(done) - lead >= max(_WORTH, lag // 2):
+            if done[own] < n_steps and done[own] - min(done) - lead >= max(_WORTH, delay // 2):
                 quicker.append(thread)
             changed.wait()
             if thread in quicker:

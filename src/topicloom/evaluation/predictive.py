@@ -38,7 +38,7 @@ def completion_perplexity(
     alpha_row: Int32Array | None = None,
     estimator: Estimator = "cgs_p",
     burn_in: int = 50,
-    lag: int = 5,
+    thin: int = 5,
     n_samples: int = 1,
     n_chains: int = 1,
     seed: int = 0,
@@ -59,7 +59,7 @@ def completion_perplexity(
     phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
     jobs = resolve_jobs(n_jobs)
     fold = partial(
-        fold_in, alpha_row=alpha_row, burn_in=burn_in, lag=lag, n_samples=n_samples, n_chains=n_chains, seed=seed,
+        fold_in, alpha_row=alpha_row, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains, seed=seed,
         n_jobs=jobs,
     )  # fmt: skip
     return _completions(phi, prior, halves, fold, (estimator,), alpha_row)[estimator]
@@ -72,7 +72,7 @@ def completion_perplexities(
     corpus: Corpus,
     *,
     burn_in: int = 50,
-    lag: int = 5,
+    thin: int = 5,
     n_samples: int = 1,
     n_chains: int = 1,
     seed: int = 0,
@@ -86,7 +86,7 @@ def completion_perplexities(
     """
     table = {}
     jobs = resolve_jobs(n_jobs)
-    fold = partial(fold_in, burn_in=burn_in, lag=lag, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs)
+    fold = partial(fold_in, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs)
     checked = [
         _check_completion(topics, alpha, corpus, split, name)
         for topics, name in ((phi_standard, "phi_standard"), (phi_p, "phi_p"))

@@ -29,7 +29,7 @@ from topicloom.hmm.stored_checks import check_hmm_model, check_sequences
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
 _ARRAYS = ("initial", "transition", "emission")
-_WHOLE_NUMBERS = ("n_components", "n_paths", "max_iter", "lag", "n_chains", "trace_every", "checkpoint_every")
+_WHOLE_NUMBERS = ("n_components", "n_paths", "max_iter", "thin", "n_chains", "trace_every", "checkpoint_every")
 
 
 class HMM(FittedModel):
@@ -54,8 +54,8 @@ class HMM(FittedModel):
     alphabet : None finds the symbols in the data; a number V is 0 … V − 1; or the list of symbols.
     max_iter : number of sweeps, or the most iterations of "em".
     tol : rise of the log posterior in an iteration of "em" below which it has converged.
-    burn_in, lag : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over the sweeps
-        ``burn_in``, ``burn_in + lag``, …
+    burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
+        ``burn_in``, ``burn_in + thin``, …
     n_chains : independent chains, or restarts of "em"; the one with the highest joint (posterior) is published.
     trace_every : sweeps between records.
     checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
@@ -92,7 +92,7 @@ class HMM(FittedModel):
         max_iter: int = 500,
         tol: float = 1e-3,
         burn_in: int | None = None,
-        lag: int = 10,
+        thin: int = 10,
         n_chains: int = 1,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
@@ -113,7 +113,7 @@ class HMM(FittedModel):
         self.max_iter = max_iter
         self.tol = tol
         self.burn_in = burn_in
-        self.lag = lag
+        self.thin = thin
         self.n_chains = n_chains
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
@@ -154,7 +154,7 @@ class HMM(FittedModel):
             seed=seed,
             max_iter=self.max_iter,
             burn_in=self.burn_in if self.method == "gibbs" else None,
-            lag=self.lag,
+            thin=self.thin,
             estimator=self.estimator,
             trace_every=self.trace_every,
             checkpoint_every=self.checkpoint_every,

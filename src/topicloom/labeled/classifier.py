@@ -137,7 +137,7 @@ class LabelClassifier(TopicModel):
             )
         soft = self.predict_estimator == "cgs_p"
         folded = fold_in(
-            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, thin=self.predict_thin,
             n_samples=self.predict_samples, n_chains=self.predict_chains, n_jobs=jobs, hard=not soft, soft=soft,
             seed=int(path_key(self.seed_, step)),
         )  # fmt: skip
@@ -212,7 +212,7 @@ class LabelClassifier(TopicModel):
         seen = self.label_counts_ > 0
         return completion_perplexity(
             self.topic_word_[seen], self.alpha_[seen], self._new_corpus(X), estimator=self.predict_estimator,
-            burn_in=self.predict_burn_in, lag=self.predict_lag, n_samples=self.predict_samples,
+            burn_in=self.predict_burn_in, thin=self.predict_thin, n_samples=self.predict_samples,
             n_chains=self.predict_chains, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs),
         )  # fmt: skip
 

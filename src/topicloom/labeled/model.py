@@ -26,8 +26,8 @@ from topicloom.labeled.label_rules import RULES, best_threshold, fit_calibration
 from topicloom.numerics.rng import Purpose, path_key
 
 _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("max_iter", "lag", "n_chains", "trace_every", "checkpoint_every"), 1),
-    **dict.fromkeys(("predict_lag", "predict_samples", "predict_chains"), 1),
+    **dict.fromkeys(("max_iter", "thin", "n_chains", "trace_every", "checkpoint_every"), 1),
+    **dict.fromkeys(("predict_thin", "predict_samples", "predict_chains"), 1),
     "predict_burn_in": 0,
 }
 _PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
@@ -55,9 +55,9 @@ class LabeledLDA(LabelClassifier):
         an answer depend on its batch.
     holdout : share of the labelled documents on which probabilities are calibrated and the threshold is tuned, by a
         model of one chain that has not seen them. 0: none, and probabilities are not calibrated.
-    max_iter, burn_in, lag, n_chains : sweeps, and which are kept. Labels do not change their meaning, so counts are
+    max_iter, burn_in, thin, n_chains : sweeps, and which are kept. Labels do not change their meaning, so counts are
         averaged over samples and chains. ``burn_in=None`` keeps the last sweep of each chain.
-    predict_burn_in, predict_lag, predict_samples, predict_chains : how new documents are sampled.
+    predict_burn_in, predict_thin, predict_samples, predict_chains : how new documents are sampled.
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
 
     Attributes
@@ -82,10 +82,10 @@ class LabeledLDA(LabelClassifier):
         holdout: float = 0.2,
         max_iter: int = 195,
         burn_in: int | None = 50,
-        lag: int = 5,
+        thin: int = 5,
         n_chains: int = 1,
         predict_burn_in: int = 50,
-        predict_lag: int = 5,
+        predict_thin: int = 5,
         predict_samples: int = 10,
         predict_chains: int = 1,
         trace_every: int = 10,
@@ -106,10 +106,10 @@ class LabeledLDA(LabelClassifier):
         self.holdout = holdout
         self.max_iter = max_iter
         self.burn_in = burn_in
-        self.lag = lag
+        self.thin = thin
         self.n_chains = n_chains
         self.predict_burn_in = predict_burn_in
-        self.predict_lag = predict_lag
+        self.predict_thin = predict_thin
         self.predict_samples = predict_samples
         self.predict_chains = predict_chains
         self.trace_every = trace_every
@@ -162,7 +162,7 @@ class LabeledLDA(LabelClassifier):
             seed=seed,
             max_iter=self.max_iter,
             burn_in=self.burn_in,
-            lag=self.lag,
+            thin=self.thin,
             estimator=self.estimator,
             trace_every=self.trace_every,
             checkpoint_every=self.checkpoint_every,

@@ -20,9 +20,9 @@ from topicloom.lda.gibbs import get_sampler, sampler_names
 from topicloom.lda.statement import PlainTopics
 
 _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("max_iter", "lag", "n_chains", "n_paths", "n_shards", "n_mh"), 1),
+    **dict.fromkeys(("max_iter", "thin", "n_chains", "n_paths", "n_shards", "n_mh"), 1),
     **dict.fromkeys(("trace_every", "checkpoint_every"), 1),
-    **dict.fromkeys(("predict_lag", "predict_samples", "predict_chains"), 1),
+    **dict.fromkeys(("predict_thin", "predict_samples", "predict_chains"), 1),
     "predict_burn_in": 0,
 }
 _Init = TypeVar("_Init", bound=Callable[..., None])
@@ -59,8 +59,8 @@ class LDA(PlainTopics):
     estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
         "standard" for the usual ones.
     max_iter : number of sweeps.
-    burn_in, lag : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over the sweeps
-        ``burn_in``, ``burn_in + lag``, … Topics of one chain may drift, so average only
+    burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
+        ``burn_in``, ``burn_in + thin``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
     n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
     n_paths : paths of a chain: assignments of topics to all tokens that share their topic-word counts, so that φ has a
@@ -73,7 +73,7 @@ class LDA(PlainTopics):
         stays symmetric.
     seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
     seed_weight : prior weight of a seed word in its topic, as a share of the word's count.
-    predict_burn_in, predict_lag, predict_samples, predict_chains : how new documents are sampled.
+    predict_burn_in, predict_thin, predict_samples, predict_chains : how new documents are sampled.
     trace_every : sweeps between records of the joint probability.
     checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
     n_jobs : threads. They change no result.
@@ -106,7 +106,7 @@ class LDA(PlainTopics):
         estimator: Estimator = "cgs_p",
         max_iter: int = 500,
         burn_in: int | None = None,
-        lag: int = 10,
+        thin: int = 10,
         n_chains: int = 1,
         n_paths: int = 1,
         doc_topic_paths: DocTopicPaths = "mean",
@@ -116,7 +116,7 @@ class LDA(PlainTopics):
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
         predict_burn_in: int = 20,
-        predict_lag: int = 2,
+        predict_thin: int = 2,
         predict_samples: int = 5,
         predict_chains: int = 2,
         trace_every: int = 10,
@@ -133,7 +133,7 @@ class LDA(PlainTopics):
         self.estimator = estimator
         self.max_iter = max_iter
         self.burn_in = burn_in
-        self.lag = lag
+        self.thin = thin
         self.n_chains = n_chains
         self.n_paths = n_paths
         self.doc_topic_paths = doc_topic_paths
@@ -143,7 +143,7 @@ class LDA(PlainTopics):
         self.seed_words = seed_words
         self.seed_weight = seed_weight
         self.predict_burn_in = predict_burn_in
-        self.predict_lag = predict_lag
+        self.predict_thin = predict_thin
         self.predict_samples = predict_samples
         self.predict_chains = predict_chains
         self.trace_every = trace_every
@@ -183,7 +183,7 @@ class LDA(PlainTopics):
             seed=seed,
             max_iter=self.max_iter,
             burn_in=self.burn_in,
-            lag=self.lag,
+            thin=self.thin,
             estimator=self.estimator,
             learn_alpha=learn_alpha,
             learn_beta=learn_beta,

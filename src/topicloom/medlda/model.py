@@ -32,12 +32,12 @@ _SHARED = """
     composition : proposals of "mh": a random "mixture" or a "cycle" of all three, or "doc", "word", "exp" alone.
     n_mh : steps a token. n_gibbs : rounds over the weights in a sweep.
     estimator, predict_estimator : "standard" or "cgs_p", for φ (words of topics) and for θ (topics of new documents).
-    max_iter, burn_in, lag : sweeps, and which are kept: topics and weights are averaged over sweeps ``burn_in``,
-        ``burn_in + lag``, …; ``burn_in=None`` keeps the last one.
+    max_iter, burn_in, thin : sweeps, and which are kept: topics and weights are averaged over sweeps ``burn_in``,
+        ``burn_in + thin``, …; ``burn_in=None`` keeps the last one.
     n_chains : independent chains; what they predict is averaged.
     n_shards : parts into which a sweep is cut so that threads can share it. One part is exact; more are an
         approximation in the topic totals alone.
-    predict_burn_in, predict_lag, predict_samples, predict_chains : how new documents are sampled.
+    predict_burn_in, predict_thin, predict_samples, predict_chains : how new documents are sampled.
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
 """
 
@@ -103,11 +103,11 @@ class MedLDAClassifier(SupervisedTopics):
         predict_estimator: Estimator = "cgs_p",
         max_iter: int = 40,
         burn_in: int | None = 20,
-        lag: int = 5,
+        thin: int = 5,
         n_chains: int = 1,
         n_shards: int = 1,
         predict_burn_in: int = 20,
-        predict_lag: int = 2,
+        predict_thin: int = 2,
         predict_samples: int = 10,
         predict_chains: int = 1,
         trace_every: int = 10,
@@ -133,11 +133,11 @@ class MedLDAClassifier(SupervisedTopics):
         self.predict_estimator = predict_estimator
         self.max_iter = max_iter
         self.burn_in = burn_in
-        self.lag = lag
+        self.thin = thin
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.predict_burn_in = predict_burn_in
-        self.predict_lag = predict_lag
+        self.predict_thin = predict_thin
         self.predict_samples = predict_samples
         self.predict_chains = predict_chains
         self.trace_every = trace_every
@@ -313,11 +313,11 @@ class MedLDARegressor(SupervisedTopics):
         predict_estimator: Estimator = "cgs_p",
         max_iter: int = 40,
         burn_in: int | None = 20,
-        lag: int = 5,
+        thin: int = 5,
         n_chains: int = 1,
         n_shards: int = 1,
         predict_burn_in: int = 20,
-        predict_lag: int = 2,
+        predict_thin: int = 2,
         predict_samples: int = 10,
         predict_chains: int = 1,
         trace_every: int = 10,
@@ -343,11 +343,11 @@ class MedLDARegressor(SupervisedTopics):
         self.predict_estimator = predict_estimator
         self.max_iter = max_iter
         self.burn_in = burn_in
-        self.lag = lag
+        self.thin = thin
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.predict_burn_in = predict_burn_in
-        self.predict_lag = predict_lag
+        self.predict_thin = predict_thin
         self.predict_samples = predict_samples
         self.predict_chains = predict_chains
         self.trace_every = trace_every

@@ -29,8 +29,8 @@ from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
 
 _WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("n_components", "max_iter", "lag", "n_chains", "n_shards", "n_mh", "n_gibbs"), 1),
-    **dict.fromkeys(("trace_every", "checkpoint_every", "predict_lag", "predict_samples", "predict_chains"), 1),
+    **dict.fromkeys(("n_components", "max_iter", "thin", "n_chains", "n_shards", "n_mh", "n_gibbs"), 1),
+    **dict.fromkeys(("trace_every", "checkpoint_every", "predict_thin", "predict_samples", "predict_chains"), 1),
     "predict_burn_in": 0,
 }
 
@@ -50,7 +50,7 @@ class SupervisedTopics(TopicModel):
     predict_estimator: Estimator
     max_iter: int
     burn_in: int | None
-    lag: int
+    thin: int
     n_chains: int
     n_shards: int
     trace_every: int
@@ -128,7 +128,7 @@ class SupervisedTopics(TopicModel):
             seed=seed,
             max_iter=self.max_iter,
             burn_in=self.burn_in,
-            lag=self.lag,
+            thin=self.thin,
             estimator=self.estimator,
             trace_every=self.trace_every,
             checkpoint_every=self.checkpoint_every,
@@ -223,7 +223,7 @@ class SupervisedTopics(TopicModel):
         """Expected topic counts [D, K] with one chain's topics held fixed."""
         soft, by_word = self.predict_estimator == "cgs_p", self._by_words[index]
         folded = fold_in(
-            corpus, by_word / by_word.sum(axis=0), self.alpha_, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            corpus, by_word / by_word.sum(axis=0), self.alpha_, burn_in=self.predict_burn_in, thin=self.predict_thin,
             n_samples=self.predict_samples, n_chains=self.predict_chains, seed=int(path_key(self.seed_, index)),
             n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
         )  # fmt: skip

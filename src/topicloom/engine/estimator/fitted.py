@@ -29,7 +29,12 @@ from topicloom.files.arrays import as_path
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
 from topicloom.files.manifests import CORPUS, MANIFEST, MODEL, chain_role
 
-_NEW_NAMES = {"inference": "method", "n_states": "n_components"}  # of parameters that were saved before
+_NEW_NAMES = {  # of parameters that were saved before
+    "inference": "method",
+    "n_states": "n_components",
+    "lag": "thin",
+    "predict_lag": "predict_thin",
+}
 
 
 class Problem(NamedTuple):

@@ -35,7 +35,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
 
     estimator: Estimator
     predict_burn_in: int
-    predict_lag: int
+    predict_thin: int
     predict_samples: int
     predict_chains: int
     n_paths: int = 1
@@ -175,7 +175,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         soft = self.estimator == "cgs_p"
         alpha, rows = self._document_prior(corpus)
         folded = fold_in(
-            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, lag=self.predict_lag,
+            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, thin=self.predict_thin,
             n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
             n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
         )  # fmt: skip
@@ -194,7 +194,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         alpha, rows = self._document_prior(corpus)
         return completion_perplexity(
             self.topic_word_, alpha, corpus, alpha_row=rows, estimator=self.estimator, burn_in=self.predict_burn_in,
-            lag=self.predict_lag, n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
+            thin=self.predict_thin, n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
             n_jobs=resolve_jobs(self.n_jobs),
         )  # fmt: skip
 

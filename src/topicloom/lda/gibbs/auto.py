@@ -10,8 +10,8 @@ from topicloom.corpus.corpus import Corpus, once
 from topicloom.engine import count_lists as lists
 from topicloom.engine import counts
 from topicloom.engine.prior import Prior
-from topicloom.engine.sampler import Course, Info, Key, Sampler, Schedule, register
-from topicloom.engine.shards import Draw, Loads, MakeDraw, Range, follow, set_out
+from topicloom.engine.sampler import Info, Key, Sampler, Schedule, ShardProgress, register
+from topicloom.engine.shards import Draw, Loads, MakeDraw, Range, start_shards, sweep_shards
 from topicloom.engine.soft_counts import dense_scratch
 from topicloom.engine.state import (
     AnyState,
@@ -231,17 +231,17 @@ _WAYS = {
     ),
     "words": _Way(as_lists, _words_draw, lambda *_: Loads(), in_pieces=False, finish=_sort_lists),
 }
-_SETTLED, _COURSE = 10, 10  # sweeps after which courses are of more than one, and end at each so many
+_SETTLED, _RECUT = 10, 10  # sweeps after which a cut is kept for more than one, and made anew at each so many
 
 
 def _is_last(sweep: int) -> bool:
-    """Whether a course ends with a sweep: then blocks are cut anew, and auto looks again which way is the quickest."""
-    return sweep < _SETTLED or sweep % _COURSE == 0
+    """Whether blocks are cut anew after a sweep, and auto looks again which way is the quickest."""
+    return sweep < _SETTLED or sweep % _RECUT == 0
 
 
 def _sweeps(
     choose: Callable[[Corpus, State | SparseState, Prior], str],
-) -> Callable[..., tuple[AnyState, Info, Course | None]]:
+) -> Callable[..., tuple[AnyState, Info, ShardProgress | None]]:
     """``Sampler.run`` of a sampler that has one way to sweep, or chooses one.
 
     Counts stay in the form that a sweep liked; all forms are functions of z, so a resumed run goes on alike.
@@ -250,28 +250,36 @@ def _sweeps(
 
     def run(
         corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule, n_sweeps: int = 1,
-        course: Course | None = None,
-    ) -> tuple[AnyState, Info, Course | None]:  # fmt: skip
+        progress: ShardProgress | None = None,
+    ) -> tuple[AnyState, Info, ShardProgress | None]:  # fmt: skip
         sweep, stop = key.sweep, key.sweep + n_sweeps
         while sweep < stop:
-            number = int(course.way[0]) if course else names.index(choose(corpus, cast(State, state), prior))
+            number = int(progress.way[0]) if progress else names.index(choose(corpus, cast(State, state), prior))
             way = _WAYS[names[number]]
             state = way.form(corpus, cast(State, state))
-            if course is None:
+            if progress is None:
                 loads = way.loads(state, prior)
-                course = set_out(corpus, prior.n_topics, schedule.n_shards, loads, way.in_pieces, number)
-            meets = course.unseen.shape[1] == 1  # all parts have seen all when a sweep ends
+                progress = start_shards(corpus, prior.n_topics, schedule.n_shards, loads, way.in_pieces, number)
+            meets = progress.unseen.shape[1] == 1  # all parts have seen all when a sweep ends
             until = sweep + 1
             while until < stop and not (meets or _is_last(until - 1)):
                 until += 1
             finish = way.finish(state) if way.finish else None
-            course, info = follow(
-                course, way.make_draw, corpus, state, prior, key._replace(sweep=sweep), schedule, until - sweep, finish
+            progress, info = sweep_shards(
+                progress,
+                way.make_draw,
+                corpus,
+                state,
+                prior,
+                key._replace(sweep=sweep),
+                schedule,
+                until - sweep,
+                finish,
             )
             if meets or _is_last(until - 1):
-                course = None
+                progress = None
             sweep = until
-        return state, info, course
+        return state, info, progress
 
     return run
 
