@@ -20,7 +20,7 @@ from topicloom import read
 from topicloom.corpus import Corpus
 from topicloom.engine.estimates import phi, topic_counts
 from topicloom.engine.estimator.label_sets import LabelSets, read_labels
-from topicloom.engine.fold_in import fold_in
+from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.sampler import Key, Sampler, Schedule
 from topicloom.errors import InputError
@@ -97,11 +97,11 @@ def prediction_report(train: Corpus, test: Corpus, sets: LabelSets, sweeps: int,
     by_word = phi(counts, 1, prior)
     f = sets.frequencies
     alpha = 50 * f / f.sum() + 30 / sets.n_labels
-    fold_in(test.select([0]), by_word, alpha, burn_in=1)  # compiles
+    fold_in_corpus(test.select([0]), by_word, alpha, burn_in=1)  # compiles
     variational.fold_in(test.select([0]), "cvb0", counts + 0.1, alpha, tol=1e-4, max_rounds=2)
     rows = [
         [f"Gibbs, {sweeps} + 5 sweeps, one chain, θ and θᵖ of two samples", f"{seconds:.2f}"]
-        for seconds in [timed(lambda: fold_in(test, by_word, alpha, burn_in=sweeps, thin=5, n_samples=2), clock)]
+        for seconds in [timed(lambda: fold_in_corpus(test, by_word, alpha, burn_in=sweeps, thin=5, n_samples=2), clock)]
     ]
     slow = timed(lambda: variational.fold_in(test, "cvb0", counts + 0.1, alpha, tol=1e-4, max_rounds=100), clock)
     rows.append(["CVB0, to convergence or 100 rounds", f"{slow:.2f}"])

@@ -11,7 +11,7 @@ from topicloom._types import BoolArray, FloatArray, Int64Array
 from topicloom.corpus import Corpus
 from topicloom.engine.estimates import ESTIMATORS, phi
 from topicloom.engine.estimator.label_sets import LabelSets, read_labels, true_labels
-from topicloom.engine.fold_in import fold_in
+from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Chain, Plan, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
@@ -91,7 +91,7 @@ def run(task: Task, budget: Budget, seed: int) -> Scores:
         (SETUPS[1], all_, budget.samples, budget.chains),
     ):
         for of_phi, (hard_name, soft_name) in (("standard", METHODS[:2]), ("cgs_p", METHODS[2:4])):
-            folded = fold_in(
+            folded = fold_in_corpus(
                 task.test, phi(word[of_phi], n_samples * n_chains, task.prior), task.alpha, burn_in=budget.burn_in,
                 thin=budget.thin, n_samples=n_samples, n_chains=n_chains, seed=seed,
             )  # fmt: skip

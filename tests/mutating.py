@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import types
+from typing import TypeGuard
 
 import numba
 
@@ -13,7 +14,7 @@ from sweeping import undecorated
 def compiled_mutant(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
     """The module's source with every occurrence of each text replaced by another.
 
-    Functions that are changed, and those that use them, are compiled; all others are the package's own, which are
+    Kernels that are changed, and those that use them, are compiled; all others are the package's own, which are
     compiled already. Without changes all are compiled, so that the right source goes through the same door.
     """
     package = importlib.import_module(f"topicloom.{module}")
@@ -31,7 +32,15 @@ def compiled_mutant(module: str, *changes: tuple[str, str]) -> types.SimpleNames
 
 
 def _functions(source: str) -> dict[str, ast.FunctionDef]:
-    return {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    """Those that are compiled."""
+    return {node.name: node for node in ast.parse(source).body if _is_compiled(node)}
+
+
+def _is_compiled(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and any(
+        isinstance(how, ast.Name) and how.id in ("kernel", "reducing_kernel", "bare_kernel", "step")
+        for how in node.decorator_list
+    )
 
 
 def _affected(right: str, wrong: str) -> set[str]:

@@ -15,7 +15,12 @@ from topicloom.lda.gibbs.by_word import sweep_words
 
 
 def undecorated(source: str, instead: str = "") -> str:
-    """A kernels' module's source without the lines that say how its functions are compiled."""
+    """A module's source without the lines that say how its functions are compiled, nor those that register a sampler.
+
+    So the package's own sampler stays the one that goes by its name.
+    """
+    source = re.sub(r"^register\(.*\)\n", "", source, flags=re.MULTILINE)
+    assert not re.search(r"^register\(", source, flags=re.MULTILINE), "a mutant would take its sampler's name"
     return re.sub(r"^@(kernel|reducing_kernel|bare_kernel|step)\n", instead, source, flags=re.MULTILINE)
 
 

@@ -375,12 +375,12 @@ FOLDIN = {
 
 
 def test_unchanged_foldin_passes() -> None:
-    assert foldin_error(mutate("engine.fold_in_kernels", compiled=True).fold_in, [0, 0, 1, 2]) < 5.5
+    assert foldin_error(mutate("engine.fold_in", compiled=True).fold_in, [0, 0, 1, 2]) < 5.5
 
 
 @pytest.mark.parametrize("name", FOLDIN)
 def test_wrong_foldin_is_rejected(name: str) -> None:
-    assert foldin_error(mutate("engine.fold_in_kernels", *FOLDIN[name], compiled=True).fold_in, [0, 0, 1, 2]) > 8
+    assert foldin_error(mutate("engine.fold_in", *FOLDIN[name], compiled=True).fold_in, [0, 0, 1, 2]) > 8
 
 
 def beta_gradient(learn_beta) -> float:
@@ -428,7 +428,7 @@ START = {
 
 @pytest.mark.parametrize("what", START)
 def test_start(what: str) -> None:
-    place = mutate("lda.gibbs.start_kernels", *START[what], compiled=True).place_tokens
+    place = mutate("lda.gibbs.start", *START[what], compiled=True).place_tokens
     p = 1.0
     for case in oracle.cases().values():
         observed = np.zeros(case.n_topics**case.corpus.n_tokens)

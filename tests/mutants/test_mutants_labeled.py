@@ -100,12 +100,12 @@ def short_error(fold_in, n_chains: int = 100_000) -> float:
 
 
 def test_unchanged_short_documents_pass() -> None:
-    assert short_error(compiled_mutant("engine.fold_in_kernels").fold_in) < 5.5
+    assert short_error(compiled_mutant("engine.fold_in").fold_in) < 5.5
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_wrong_short_documents_are_rejected(name: str) -> None:
-    assert short_error(compiled_mutant("engine.fold_in_kernels", *SHORT[name]).fold_in) > 8
+    assert short_error(compiled_mutant("engine.fold_in", *SHORT[name]).fold_in) > 8
 
 
 def test_the_prior_of_the_wrong_phase_is_rejected() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import topicloom
-from topicloom.engine import fold_in_kernels as foldin
+from topicloom.engine import fold_in
 from topicloom.evaluation import particles
 from topicloom.lda.variational import bayes as variational_bayes
 from topicloom.lda.variational import collapsed as variational_collapsed
@@ -22,7 +22,7 @@ from topicloom.numerics import exponent
 Call = Callable[..., float]
 COUNTS = np.arange(100, dtype=np.int32)
 CASES: dict[str, tuple[int, Call]] = {
-    "foldin": (3, foldin._weigh),
+    "foldin": (3, fold_in._weigh),
     "left_to_right": (4, particles._weigh),
     "medlda": (3, lambda coef, lift, w: medlda_dense._weigh(COUNTS[: len(w)], 0.1, coef, lift, w)),
     "exponent": (3, lambda x, w, spare: exponent.exponentials(x, 1.0, w, spare) or 0.0),

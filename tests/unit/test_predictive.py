@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicloom.corpus import Corpus, hold_out_tokens, split_halves
-from topicloom.engine.fold_in import fold_in
+from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.errors import InputError
 from topicloom.evaluation import completion_perplexities, completion_perplexity, left_to_right, log_likelihood
 from topicloom.evaluation.predictive import Estimator
@@ -83,7 +83,7 @@ def test_completion_equals_the_slow_computation(estimator: Estimator, ordered: b
     corpus = make_corpus([9, 0, 1, 14, 2, 30], ordered=ordered)
     options: dict[str, Any] = {"burn_in": 7, "thin": 2, "n_samples": 3, "n_chains": 2, "seed": 11}
     observed, held_out = split_halves(corpus)
-    folded = fold_in(observed, np.ascontiguousarray(TOPICS.T), ALPHA, **options)
+    folded = fold_in_corpus(observed, np.ascontiguousarray(TOPICS.T), ALPHA, **options)
     counts = folded.hard if estimator == "standard" else folded.soft
     assert counts is not None
     theta = (counts + ALPHA) / (observed.doc_lengths[:, None] + ALPHA.sum())

@@ -15,9 +15,7 @@ from topicloom.datasets import synthetic_lda
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import as_dense, count_histogram, rebuild_counts
-from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs import warp as glue
-from topicloom.lda.gibbs import warp_kernels as warp
+from topicloom.lda.gibbs import get_sampler, warp
 from topicloom.numerics.alias import build_aliases
 from topicloom.numerics.rng import path_key
 
@@ -30,7 +28,7 @@ class Passes:
 
     def __init__(self, case: oracle.Case, n_steps: int = 2, module: types.SimpleNamespace | None = None) -> None:
         self.case, self.n_steps, self.module = case, n_steps, module or warp
-        self.by_word = glue._by_word(case.corpus)
+        self.by_word = warp._by_word(case.corpus)
         self.keep, self.other = np.empty(case.prior.alpha.shape), np.empty(case.prior.alpha.shape, np.int32)
         build_aliases(case.prior.alpha, self.keep, self.other)
 
@@ -218,12 +216,12 @@ def is_rejected(module: types.SimpleNamespace) -> bool:
 
 
 def test_the_unchanged_passes_go_through_the_door_of_the_mutants() -> None:
-    assert not is_rejected(compiled_mutant("lda.gibbs.warp_kernels"))
+    assert not is_rejected(compiled_mutant("lda.gibbs.warp"))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_wrong_passes_are_rejected(name: str) -> None:
-    assert is_rejected(compiled_mutant("lda.gibbs.warp_kernels", *MUTANTS[name]))
+    assert is_rejected(compiled_mutant("lda.gibbs.warp", *MUTANTS[name]))
 
 
 # -- what must not matter ----------------------------------------------------------------------------------------
@@ -279,16 +277,16 @@ def test_the_conditional_is_the_exact_one(case: oracle.Case) -> None:
 
 
 def test_the_order_by_word_is_small_and_made_once(case: oracle.Case) -> None:
-    ptr, order = glue._by_word(case.corpus)
+    ptr, order = warp._by_word(case.corpus)
     np.testing.assert_array_equal(ptr, case.corpus.by_word.ptr)
     np.testing.assert_array_equal(order, case.corpus.by_word.token)
     assert order.dtype == np.uint32
-    assert glue._by_word(case.corpus)[1] is order
+    assert warp._by_word(case.corpus)[1] is order
 
 
 def test_the_order_by_word_goes_with_its_corpus() -> None:
     corpus = oracle.tiny_corpus([[0, 1]], 2)
-    order = weakref.ref(glue._by_word(corpus)[1])
+    order = weakref.ref(warp._by_word(corpus)[1])
     assert order() is not None
     del corpus
     gc.collect()

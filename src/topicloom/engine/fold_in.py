@@ -1,19 +1,273 @@
-"""Topic counts of unseen documents with the topics held fixed."""
+"""Topics of unseen documents with the topics' word distributions held fixed (CGS_p eqs. 4, 31, 33).
+
+The random stream of a document is keyed by its content, so its answer depends neither on its batch, nor on its row,
+nor on the number of threads.
+
+A long document looks at every topic for every token. One that is short beside the number of topics splits the weights,
+φ_kv α_k + φ_kv n_dk: the running sums of the first part are made once for each of its words, and searched; of the
+second only the few topics that the document has are not 0. The same split serves the soft counts, whose first part is
+added up once for all samples.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray, Int32Array
+from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus._checks import check_seed, check_whole
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine import fold_in_kernels as foldin
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
-from topicloom.numerics.jit import as_input
-from topicloom.numerics.rng import Purpose, path_key
+from topicloom.numerics.jit import as_input, kernel
+from topicloom.numerics.rng import Purpose, combine, fill_stream, path_key, uniform
+from topicloom.numerics.search import put_in_order, search, search_sums
+from topicloom.numerics.sums import sum_of
 
 _SHARDS = 64  # more than any reasonable number of threads, so that they finish together
+
+
+@kernel
+def _weigh(phi: FloatArray, mix: FloatArray, weight: FloatArray) -> float:
+    for k in range(mix.shape[0]):
+        weight[k] = phi[k] * mix[k]
+    return sum_of(weight)
+
+
+@kernel
+def content_key(key: np.uint64, words: Int32Array) -> np.uint64:
+    """The key of a document: a hash of its words in ascending order."""
+    for v in words:
+        key = combine(key, np.uint64(v))
+    return combine(key, np.uint64(words.shape[0]))
+
+
+@kernel
+def _sweep_document(
+    words: Int32Array, phi: FloatArray, alpha: FloatArray, z: Int32Array, doc: Int32Array, mix: FloatArray,
+    weight: FloatArray, stream: UInt64Array, first: bool,
+) -> None:  # fmt: skip
+    """Draw each token's topic once; ``mix`` is n_dk + α_k. The first sweep adds tokens to an empty document."""
+    for i in range(words.shape[0]):
+        if not first:
+            old = z[i]
+            doc[old] -= 1
+            mix[old] = doc[old] + alpha[old]
+        total = _weigh(phi[words[i]], mix, weight)
+        k = search(weight, uniform(stream) * total)
+        z[i] = k
+        doc[k] += 1
+        mix[k] = doc[k] + alpha[k]
+
+
+@kernel
+def _add_soft(
+    words: Int32Array, phi: FloatArray, alpha: FloatArray, z: Int32Array, doc: Int32Array, mix: FloatArray,
+    weight: FloatArray, run: Int32Array, out: FloatArray,
+) -> None:  # fmt: skip
+    """Add the transition probabilities of every token, its own topic excluded (eqs. 31, 33).
+
+    ``words`` is sorted, so equal words stand together; among them tokens of equal topic share one computation.
+    """
+    n = words.shape[0]
+    i = 0
+    while i < n:
+        j = i + 1
+        while j < n and words[j] == words[i]:
+            j += 1
+        topics = run[: j - i]
+        topics[:] = z[i:j]
+        put_in_order(topics, j - i)
+        a = 0
+        while a < j - i:
+            own = topics[a]
+            b = a + 1
+            while b < j - i and topics[b] == own:
+                b += 1
+            mix[own] = (doc[own] - 1) + alpha[own]
+            total = _weigh(phi[words[i]], mix, weight)
+            mix[own] = doc[own] + alpha[own]
+            scale = (b - a) / total
+            for k in range(mix.shape[0]):
+                out[k] += weight[k] * scale
+            a = b
+        i = j
+
+
+@kernel
+def _is_short(n: int, n_topics: int) -> bool:
+    """Whether to split the weights: a token then costs the topics of its document, at most n of them."""
+    return 2 * n <= n_topics and n * n_topics <= 1 << 22
+
+
+@kernel
+def _prepare_split(words: Int32Array, phi: FloatArray, alpha: FloatArray, which: Int32Array, sums: FloatArray) -> int:
+    """Number the document's distinct words and fill their running sums of φ_kv α_k; returns how many there are."""
+    m = 0
+    for i in range(words.shape[0]):
+        if i == 0 or words[i] != words[i - 1]:
+            row, total = phi[words[i]], 0.0
+            for k in range(alpha.shape[0]):
+                total += row[k] * alpha[k]
+                sums[m, k] = total
+            m += 1
+        which[i] = m - 1
+    return m
+
+
+@kernel
+def _draw_split(
+    row: FloatArray, sums: FloatArray, doc: Int32Array, active: Int32Array, n: int, part: FloatArray, u: float
+) -> int:
+    """A topic by its weight φ_kv (n_dk + α_k), ``n`` topics being active."""
+    own = 0.0
+    for j in range(n):
+        part[j] = row[active[j]] * doc[active[j]]
+        own += part[j]
+    last = sums.shape[0] - 1
+    u *= own + sums[last]
+    if u < own:
+        for j in range(n):
+            if u < part[j]:
+                return int(active[j])
+            u -= part[j]
+        u = 0.0  # only by rounding
+    else:
+        u -= own
+    k = search_sums(sums, u)
+    while k > 0 and sums[k] == sums[k - 1]:  # only by rounding: the last topic that can be drawn at all
+        k -= 1
+    return k
+
+
+@kernel
+def _sweep_split(
+    words: Int32Array, phi: FloatArray, which: Int32Array, sums: FloatArray, z: Int32Array, doc: Int32Array,
+    active: Int32Array, slot: Int32Array, n: int, part: FloatArray, stream: UInt64Array, first: bool,
+) -> int:  # fmt: skip
+    """As ``_sweep_document``; returns the number of topics that the document has then, listed in ``active``."""
+    for i in range(words.shape[0]):
+        if not first:
+            old = z[i]
+            doc[old] -= 1
+            if doc[old] == 0:
+                n -= 1
+                moved = active[n]
+                active[slot[old]] = moved
+                slot[moved] = slot[old]
+        k = _draw_split(phi[words[i]], sums[which[i]], doc, active, n, part, uniform(stream))
+        z[i] = k
+        if doc[k] == 0:
+            active[n] = k
+            slot[k] = n
+            n += 1
+        doc[k] += 1
+    return n
+
+
+@kernel
+def _add_soft_split(
+    words: Int32Array, phi: FloatArray, which: Int32Array, sums: FloatArray, z: Int32Array, doc: Int32Array,
+    active: Int32Array, n: int, part: FloatArray, scales: FloatArray, out: FloatArray,
+) -> None:  # fmt: skip
+    """As ``_add_soft``, but for the part with α: of that only each word's factor is added up, in ``scales``."""
+    last = sums.shape[1] - 1
+    for i in range(words.shape[0]):
+        row, own = phi[words[i]], z[i]
+        total = sums[which[i], last]
+        for j in range(n):
+            k = active[j]
+            part[j] = row[k] * (doc[k] - 1 if k == own else doc[k])
+            total += part[j]
+        scales[which[i]] += 1.0 / total
+        for j in range(n):
+            out[active[j]] += part[j] / total
+
+
+@kernel
+def _fold_split(
+    text: Int32Array, phi: FloatArray, a: FloatArray, key: np.uint64, n_chains: int, burn_in: int, thin: int,
+    n_samples: int, z: Int32Array, doc: Int32Array, which: Int32Array, sums: FloatArray, active: Int32Array,
+    slot: Int32Array, part: FloatArray, scales: FloatArray, stream: UInt64Array, out_hard: FloatArray,
+    out_soft: FloatArray,
+) -> None:  # fmt: skip
+    """All chains of one short document."""
+    m = _prepare_split(text, phi, a, which, sums)
+    scales[:m] = 0.0
+    for chain in range(n_chains):
+        fill_stream(stream, combine(key, np.uint64(chain)))
+        doc[:] = 0
+        n = 0
+        for t in range(burn_in + (n_samples - 1) * thin + 1):
+            n = _sweep_split(text, phi, which, sums, z, doc, active, slot, n, part, stream, t == 0)
+            if t >= burn_in and (t - burn_in) % thin == 0:
+                if out_hard.shape[0] > 0:
+                    for k in z:
+                        out_hard[k] += 1.0
+                if out_soft.shape[0] > 0:
+                    _add_soft_split(text, phi, which, sums, z, doc, active, n, part, scales, out_soft)
+    if out_soft.shape[0] > 0:
+        for i in range(text.shape[0]):
+            if i == 0 or which[i] != which[i - 1]:
+                row, scale = phi[text[i]], scales[which[i]]
+                for k in range(a.shape[0]):
+                    out_soft[k] += row[k] * a[k] * scale
+
+
+@kernel
+def fold_in(
+    doc_start: int, doc_stop: int, words: Int32Array, doc_ptr: Int64Array, phi: FloatArray, alpha: FloatArray,
+    alpha_row: Int32Array, key: np.uint64, n_chains: int, burn_in: int, thin: int, n_samples: int,
+    out_hard: FloatArray, out_soft: FloatArray,
+) -> None:  # fmt: skip
+    """Sum hard and soft topic counts over chains and samples; an output with no rows is left out.
+
+    ``words`` is sorted within each document. A chain starts by adding the tokens one by one; samples are taken after
+    ``burn_in`` more sweeps and every ``thin`` sweeps from there.
+    """
+    n_topics = phi.shape[1]
+    weight = np.empty(n_topics, np.float64)
+    mix = np.empty(n_topics, np.float64)
+    doc = np.empty(n_topics, np.int32)
+    stream = np.empty(4, np.uint64)
+    longest, longest_short = 0, 0
+    for d in range(doc_start, doc_stop):
+        n = doc_ptr[d + 1] - doc_ptr[d]
+        longest = max(longest, n)
+        if _is_short(n, n_topics):
+            longest_short = max(longest_short, n)
+    z_all = np.empty(longest, np.int32)
+    run = np.empty(longest, np.int32)
+    sums = np.empty((longest_short, n_topics), np.float64)
+    which, slot, active = np.empty(longest_short, np.int32), np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
+    scales = np.empty(longest_short, np.float64)
+    none = np.empty(0, np.float64)
+    for d in range(doc_start, doc_stop):
+        text = words[doc_ptr[d] : doc_ptr[d + 1]]
+        n = text.shape[0]
+        if n == 0:
+            continue
+        a = alpha[alpha_row[d]]
+        z = z_all[:n]
+        doc_key = content_key(key, text)
+        if _is_short(n, n_topics):
+            _fold_split(
+                text, phi, a, doc_key, n_chains, burn_in, thin, n_samples, z, doc, which, sums, active, slot, weight,
+                scales, stream, out_hard[d] if out_hard.shape[0] > 0 else none,
+                out_soft[d] if out_soft.shape[0] > 0 else none,
+            )  # fmt: skip
+            continue
+        for chain in range(n_chains):
+            fill_stream(stream, combine(doc_key, np.uint64(chain)))
+            doc[:] = 0
+            mix[:] = a
+            for t in range(burn_in + (n_samples - 1) * thin + 1):
+                _sweep_document(text, phi, a, z, doc, mix, weight, stream, t == 0)
+                if t >= burn_in and (t - burn_in) % thin == 0:
+                    if out_hard.shape[0] > 0:
+                        for k in z:
+                            out_hard[d, k] += 1.0
+                    if out_soft.shape[0] > 0:
+                        _add_soft(text, phi, a, z, doc, mix, weight, run, out_soft[d])
 
 
 class FoldIn(NamedTuple):
@@ -23,7 +277,7 @@ class FoldIn(NamedTuple):
     soft: FloatArray | None  # [D, K] Σ_j T(z_dj = k), CGS_p eq. 33
 
 
-def fold_in(
+def fold_in_corpus(
     corpus: Corpus,
     word_topic_prob: FloatArray,
     alpha: FloatArray,
@@ -69,7 +323,7 @@ def fold_in(
     out_soft = np.zeros(shape if soft else (0, 0))
 
     def run(part: tuple[int, int]) -> None:
-        foldin.fold_in(
+        fold_in(
             *part, words, corpus.doc_ptr, phi, alpha, rows, path_key(seed, Purpose.FOLD_IN), n_chains, burn_in, thin,
             n_samples, out_hard, out_soft,
         )  # fmt: skip

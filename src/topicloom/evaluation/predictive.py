@@ -14,7 +14,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import as_array, check_choice, check_seed, check_whole
 from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.corpus.splits import split_halves
-from topicloom.engine.fold_in import FoldIn, fold_in, sorted_words
+from topicloom.engine.fold_in import FoldIn, fold_in_corpus, sorted_words
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
 from topicloom.evaluation.particles import estimate_documents, scratch
@@ -59,8 +59,8 @@ def completion_perplexity(
     phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
     jobs = resolve_jobs(n_jobs)
     fold = partial(
-        fold_in, alpha_row=alpha_row, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains, seed=seed,
-        n_jobs=jobs,
+        fold_in_corpus, alpha_row=alpha_row, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains,
+        seed=seed, n_jobs=jobs,
     )  # fmt: skip
     return _completions(phi, prior, halves, fold, (estimator,), alpha_row)[estimator]
 
@@ -86,7 +86,9 @@ def completion_perplexities(
     """
     table = {}
     jobs = resolve_jobs(n_jobs)
-    fold = partial(fold_in, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs)
+    fold = partial(
+        fold_in_corpus, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains, seed=seed, n_jobs=jobs
+    )
     checked = [
         _check_completion(topics, alpha, corpus, split, name)
         for topics, name in ((phi_standard, "phi_standard"), (phi_p, "phi_p"))

@@ -11,7 +11,7 @@ from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.estimator.topics import TopicModel
-from topicloom.engine.fold_in import fold_in
+from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Sampler
@@ -136,7 +136,7 @@ class LabelClassifier(TopicModel):
                 corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=jobs, alpha_row=rows
             )
         soft = self.predict_estimator == "cgs_p"
-        folded = fold_in(
+        folded = fold_in_corpus(
             corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, thin=self.predict_thin,
             n_samples=self.predict_samples, n_chains=self.predict_chains, n_jobs=jobs, hard=not soft, soft=soft,
             seed=int(path_key(self.seed_, step)),
@@ -197,11 +197,11 @@ class LabelClassifier(TopicModel):
         order = np.argsort(-scores, axis=1, kind="stable")
         return [tuple(names[k] for k in row if chosen[d, k]) for d, row in enumerate(order.tolist())]
 
-    def score(self, X: Any, Y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Micro-F1 of the predicted label sets; labels that training never saw count as missed."""
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
-        truth = _labels.true_labels(corpus.labels if Y is None else Y, corpus.n_docs, self.classes_)
+        truth = _labels.true_labels(corpus.labels if y is None else y, corpus.n_docs, self.classes_)
         return _labels.micro_f1(truth, self._predict(corpus, *self._fold_all(corpus)))
 
     def perplexity(self, X: Any) -> float:

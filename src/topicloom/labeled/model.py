@@ -36,7 +36,7 @@ _PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
 class LabeledLDA(LabelClassifier):
     """Labeled LDA: one topic a label, and every word of a training document drawn from one of the document's labels.
 
-    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``Y`` a documents × labels matrix of 0
+    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``y`` a documents × labels matrix of 0
     and 1 (dense, sparse, a data frame), a list of label names for each document, or nothing if the corpus has labels.
     A document without labels teaches nothing and keeps its row. A label without documents keeps its column, has
     probability 0 and is never predicted.
@@ -121,13 +121,13 @@ class LabeledLDA(LabelClassifier):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, Y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
         inputs.check_call(self, callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus = self._training_corpus(X)
-        classes, sets = _labels.read_labels(Y, corpus)
+        classes, sets = _labels.read_labels(y, corpus)
         return self._fit(self._problem(_labelled_tokens(corpus, sets), classes, sets, seed), callbacks)
 
     def _problem(self, corpus: Corpus, classes: AnyArray, sets: LabelSets, seed: int) -> Problem:

@@ -18,7 +18,7 @@ A step from s to t is accepted with probability min(1, p(t) q(s) / p(s) q(t)).
 
 Why it is exact: p and q are functions of the *other* tokens and of what a sweep holds fixed. A table of the document
 made from its topics when it was entered would not be: it has seen the token's own topic, so it is another proposal for
-every topic that the token may be in, and dividing its values out as eqs. 19 to 21 do does not mend that (``gibbs_mh``).
+every topic that the token may be in, and dividing its values out as eqs. 19 to 21 do does not mend that (``gibbs.mh``).
 So the first two proposals are never stale. The table is made with ``seen`` in place of m_d/N_d: a noisy copy of it that
 was drawn as a variable of the model before the sweep (``augment.add_noise``), and stays as it is while topics move.
 """
@@ -28,7 +28,7 @@ from math import exp
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.lda.gibbs.mh_kernels import find_first
+from topicloom.lda.gibbs.mh import find_first
 from topicloom.numerics.alias import build_alias, draw_alias
 from topicloom.numerics.exponent import exponentials, largest
 from topicloom.numerics.jit import bare_kernel, kernel, reducing_kernel, step

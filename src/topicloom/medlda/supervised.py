@@ -14,7 +14,7 @@ from topicloom.engine.estimates import ESTIMATORS, Estimator, with_prior
 from topicloom.engine.estimator import inputs, tables
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.topics import TopicModel
-from topicloom.engine.fold_in import fold_in
+from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
@@ -222,7 +222,7 @@ class SupervisedTopics(TopicModel):
     def _fold_chain(self, corpus: Corpus, index: int) -> FloatArray:
         """Expected topic counts [D, K] with one chain's topics held fixed."""
         soft, by_word = self.predict_estimator == "cgs_p", self._by_words[index]
-        folded = fold_in(
+        folded = fold_in_corpus(
             corpus, by_word / by_word.sum(axis=0), self.alpha_, burn_in=self.predict_burn_in, thin=self.predict_thin,
             n_samples=self.predict_samples, n_chains=self.predict_chains, seed=int(path_key(self.seed_, index)),
             n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,

@@ -16,8 +16,6 @@ from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
 from topicloom.medlda import stored_checks as _stored_checks
 
-LARGEST = 1e100  # of numbers to predict: sums of their squares stay finite
-
 LARGEST = 1e100  # of numbers to predict: the squares of all of them can be added up
 
 Kind = Literal["binary", "multiclass", "multilabel", "regression"]
@@ -42,11 +40,7 @@ def read_classes(y: Any, corpus: Corpus) -> Targets:
             )
         single = all(len(own) == 1 for own in corpus.labels)
         y = [own[0] for own in corpus.labels] if single else corpus.labels
-    if hasattr(y, "__array__") and not hasattr(y, "shape"):
-        with _refused.in_own_words(y, _refused.CLASSES):
-            y = np.asarray(y)
-    if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
-        y = [own.tolist() for own in y]
+    y = _labels.plain_labels(y)
     if not _has_several(y):
         with _refused.in_own_words(y, _refused.CLASSES):
             names = _class_names(y)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
 from topicloom.corpus._checks import check_encodable, shown
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimator import refused as _refused
 from topicloom.errors import InputError, counted, there_are
 from topicloom.files.arrays import from_bytes, to_bytes
 
@@ -36,33 +37,35 @@ class LabelSets(NamedTuple):
         return np.bincount(self.label, minlength=self.n_labels)
 
 
-def read_labels(Y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
+def read_labels(y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
     """(class names, each document's labels). Columns of a matrix without names are the classes 0, 1, …"""
-    if Y is None:
+    if y is None:
         if corpus.labels is None:
             raise InputError(f"the documents have no labels: {_EXPECTED}, or a Corpus with labels.")
-        Y = corpus.labels
-    if _is_matrix(Y):
-        names, truth = _indicator(Y)
+        y = corpus.labels
+    y = plain_labels(y)
+    if _is_matrix(y):
+        names, truth = _indicator(y)
         if len(truth) != corpus.n_docs:
             raise InputError(
-                f"Y has {counted(len(truth), 'rows')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
+                f"y has {counted(len(truth), 'rows')} but {there_are(corpus.n_docs, 'documents')}; give one for each."
             )
         return check_names(names), sets_of(truth)
-    lists = _name_lists(Y, corpus.n_docs)
+    lists = _name_lists(y, corpus.n_docs)
     names = check_names(sorted_names({name for own in lists for name in own}))
     number = {name: k for k, name in enumerate(names.tolist())}
     return names, _from_numbers([{number[name] for name in own} for own in lists], len(names))
 
 
-def true_labels(Y: Any, n_docs: int, classes: AnyArray) -> BoolArray:
+def true_labels(y: Any, n_docs: int, classes: AnyArray) -> BoolArray:
     """True labels [D, K + U]: columns of a model's K classes, then of the U labels that it has never seen."""
-    if _is_matrix(Y):
-        names, truth = _indicator(Y)
-        if truth.shape != (n_docs, len(classes)) or (_has_names(Y) and names.tolist() != classes.tolist()):
-            raise InputError(f"Y has shape {truth.shape}; expected ({n_docs}, {len(classes)}), a column per class.")
+    y = plain_labels(y)
+    if _is_matrix(y):
+        names, truth = _indicator(y)
+        if truth.shape != (n_docs, len(classes)) or (_has_names(y) and names.tolist() != classes.tolist()):
+            raise InputError(f"y has shape {truth.shape}; expected ({n_docs}, {len(classes)}), a column per class.")
         return truth
-    lists = _name_lists(Y, n_docs)
+    lists = _name_lists(y, n_docs)
     number = {name: k for k, name in enumerate(classes.tolist())}
     for own in lists:
         for name in own:
@@ -71,6 +74,16 @@ def true_labels(Y: Any, n_docs: int, classes: AnyArray) -> BoolArray:
     for d, own in enumerate(lists):
         out[d, [number[name] for name in own]] = True
     return out
+
+
+def plain_labels(y: Any) -> Any:
+    """The same labels: as an array if they can only be made one, and rows that are arrays in a list as lists."""
+    if hasattr(y, "__array__") and not hasattr(y, "shape"):
+        with _refused.in_own_words(y, _refused.CLASSES):
+            y = np.asarray(y)
+    if isinstance(y, list | tuple) and y and all(isinstance(own, np.ndarray) for own in y):
+        y = [own.tolist() for own in y]
+    return y
 
 
 def beside(truth: BoolArray, values: AnyArray) -> AnyArray:
@@ -126,14 +139,14 @@ def _from_numbers(numbers: Sequence[Iterable[int]], n_labels: int) -> LabelSets:
     return LabelSets(ptr, np.array([k for of in own for k in of], np.int32), n_labels)
 
 
-def _is_matrix(Y: Any) -> bool:
-    if sp.issparse(Y) or _has_names(Y):
+def _is_matrix(y: Any) -> bool:
+    if sp.issparse(y) or _has_names(y):
         return True
-    if isinstance(Y, np.ndarray):
-        return bool(Y.ndim == 2)
-    rows = isinstance(Y, list | tuple) and len(Y) > 0 and all(isinstance(row, list | tuple) for row in Y)
+    if isinstance(y, np.ndarray):
+        return bool(y.ndim == 2)
+    rows = isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(row, list | tuple) for row in y)
     # Lists of 0 and 1, all of one length, are the rows of a matrix only if no document could mean them as names.
-    return rows and len({len(row) for row in Y}) == 1 and len(Y[0]) > 1 and _zeros_and_ones(Y)
+    return rows and len({len(row) for row in y}) == 1 and len(y[0]) > 1 and _zeros_and_ones(y)
 
 
 def _zeros_and_ones(rows: Any) -> bool:
@@ -142,35 +155,35 @@ def _zeros_and_ones(rows: Any) -> bool:
     return plain and set(values) <= {0, 1} and any(len(set(row)) < len(row) for row in rows)
 
 
-def _has_names(Y: Any) -> bool:
-    return hasattr(Y, "columns") and hasattr(Y, "to_numpy")
+def _has_names(y: Any) -> bool:
+    return hasattr(y, "columns") and hasattr(y, "to_numpy")
 
 
-def _indicator(Y: Any) -> tuple[AnyArray, BoolArray]:
-    names = np.array(list(Y.columns)) if _has_names(Y) else None
-    is_sparse: bool = sp.issparse(Y)  # named, because narrowing here would hide the attributes from mypy
-    dense = Y.toarray() if is_sparse else np.asarray(Y.to_numpy() if _has_names(Y) else Y)
+def _indicator(y: Any) -> tuple[AnyArray, BoolArray]:
+    names = np.array(list(y.columns)) if _has_names(y) else None
+    is_sparse: bool = sp.issparse(y)  # named, because narrowing here would hide the attributes from mypy
+    dense = y.toarray() if is_sparse else np.asarray(y.to_numpy() if _has_names(y) else y)
     if dense.ndim != 2 or dense.shape[1] == 0:
-        raise InputError(f"Y has shape {dense.shape}; {_EXPECTED}.")
+        raise InputError(f"y has shape {dense.shape}; {_EXPECTED}.")
     good = dense.dtype.kind in "buif" and np.isin(dense, (0, 1))
     if not np.all(good):
         if dense.dtype.kind not in "buif":
-            raise InputError(f"Y holds {dense.dtype} values; {_EXPECTED}.")
+            raise InputError(f"y holds {dense.dtype} values; {_EXPECTED}.")
         doc, column = np.argwhere(~good)[0]
-        raise InputError(f"document {doc}: Y has {dense[doc, column]} in column {column}; {_EXPECTED}.")
+        raise InputError(f"document {doc}: y has {dense[doc, column]} in column {column}; {_EXPECTED}.")
     truth = dense.astype(bool)
     if not truth.any():
         raise InputError("no document has a label; at least one is needed to learn from.")
     return (np.arange(truth.shape[1]) if names is None else names), truth
 
 
-def _name_lists(Y: Any, n_docs: int) -> list[tuple[Any, ...]]:
-    if isinstance(Y, str | bytes | Mapping) or not isinstance(Y, Iterable):
-        raise InputError(f"Y is {type(Y).__name__}; {_EXPECTED}.")
-    rows = list(Y.tolist() if isinstance(Y, np.ndarray) else Y)
+def _name_lists(y: Any, n_docs: int) -> list[tuple[Any, ...]]:
+    if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
+        raise InputError(f"y is {type(y).__name__}; {_EXPECTED}.")
+    rows = list(y.tolist() if isinstance(y, np.ndarray) else y)
     if len(rows) != n_docs:
         raise InputError(
-            f"Y has {counted(len(rows), 'entries')} but {there_are(n_docs, 'documents')}; give one for each."
+            f"y has {counted(len(rows), 'entries')} but {there_are(n_docs, 'documents')}; give one for each."
         )
     lists = []
     for d, row in enumerate(rows):
@@ -180,7 +193,7 @@ def _name_lists(Y: Any, n_docs: int) -> list[tuple[Any, ...]]:
             if not isinstance(name, str | int | np.integer | float):
                 raise InputError(f"document {d}: {shown(name)} is no label; a label is a string or a number.")
             if isinstance(name, float) and not name.is_integer():
-                raise InputError(f"document {d}: {shown(name)} is no label; numbers of classes are whole.")
+                raise InputError(f"document {d}: {shown(name)} is no label; classes are whole numbers, not continuous.")
         lists.append(tuple(dict.fromkeys(own)))
     return lists
 

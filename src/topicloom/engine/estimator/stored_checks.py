@@ -56,7 +56,7 @@ def _fits(value: Any, annotation: Any) -> bool:
         return any(_fits(value, part) for part in parts)
     if origin is Literal:
         return value in parts
-    if origin is np.ndarray:
+    if origin is np.ndarray or getattr(origin, "__name__", "") == "NDArray":  # an alias of its own from Python 3.12 on
         return isinstance(value, list) and all(_fits(one, float) or _fits(one, annotation) for one in value)
     if origin is Mapping:
         return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())

@@ -17,7 +17,7 @@ from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, 
 from topicloom.engine.estimator import inputs, published, stored_checks, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
-from topicloom.engine.fold_in import fold_in
+from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import resolve_jobs
@@ -174,7 +174,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         """Expected topic counts [D, K] of documents, with the topics held fixed."""
         soft = self.estimator == "cgs_p"
         alpha, rows = self._document_prior(corpus)
-        folded = fold_in(
+        folded = fold_in_corpus(
             corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, thin=self.predict_thin,
             n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
             n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,

@@ -1,22 +1,177 @@
-"""The sampler "mh": proposals in constant time, accepted or refused so that the posterior stays exact."""
+"""The sampler "mh": Metropolis-Hastings sampling whose cost a token does not depend on the number of topics (exact).
+
+The target for a token of word v in document d is the collapsed conditional (CGS_p eq. 1), with the token itself taken
+out of all counts:
+
+    p(k) ∝ (n_kv + β_kv) · (n_dk + α_k) / (n_k + Σβ_k).
+
+Steps alternate between two proposals, each of which knows one factor (LightMedLDA eqs. 18 to 20, in our form):
+
+    by word      q(k) ∝ n_kv + β_kv    the topic of a random other token of the word, or one drawn by β,
+    by document  q(k) ∝ n_dk + α_k     the topic of a random other token of the document, or one drawn by α.
+
+A step from topic s to t is accepted with probability min(1, p(t) q(s) / p(s) q(t)). The factor that the proposal knows
+cancels, so the step by word never looks at n_kv, and the step by document never at n_dk.
+
+Why it is exact: p and q are functions of the *other* tokens alone. Given those, every step is one of a chain on one
+token's topic with stationary distribution p, so every step, and any number of them, leaves the posterior invariant.
+
+That is why nothing here is stale, unlike in LightLDA. An alias table of the word made when the sweep began remembers
+topics that tokens had then, this token's among them: it is another proposal for each topic that the token may be in,
+and a ratio that takes it for one distribution is not that of the way back, not even with the table's own values divided
+out. A document count frozen at the token's old topic fails for the same reason. The posterior moves under both
+(tests/mutants), while picking a random token is always up to date and needs no table.
+
+Picking a token of a word reads a copy of z in word order, in which the tokens of a word lie side by side.
+"""
 
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule, register
 from topicloom.engine.shards import Draw, Range, sweep_blocks
 from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, run_parallel
-from topicloom.lda.gibbs import mh_kernels as gibbs_mh
 from topicloom.lda.gibbs.auto import _dense_init, log_joint
 from topicloom.lda.gibbs.scratch import own_room
-from topicloom.numerics.alias import build_aliases
+from topicloom.numerics.alias import build_aliases, draw_alias
+from topicloom.numerics.jit import kernel
+from topicloom.numerics.prefetch import own_token, own_tokens
+from topicloom.numerics.rng import uniform
+from topicloom.numerics.search import first_from
 
 _PARTS = 16  # of the words, for threads; changes no draw
+
+
+@kernel
+def find_first(word_ptr: Int64Array, token: Int64Array, word_start: int, word_stop: int, start: int) -> Int64Array:
+    """Where, in word order, the tokens from number ``start`` on begin for each of a range of words."""
+    first = np.empty(max(word_stop - word_start, 0), np.int64)
+    for v in range(word_start, word_stop):
+        first[v - word_start] = first_from(token, word_ptr[v], word_ptr[v + 1], start)
+    return first
+
+
+@kernel
+def sweep_block(
+    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
+    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
+    boost_row: Int32Array, boost: FloatArray,
+    word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
+    boost_sum: FloatArray, boost_keep: FloatArray, boost_other: Int32Array,
+    mine: Int64Array, n_mh: int, by_word: bool, by_doc: bool, stream: UInt64Array, work: Int64Array,
+) -> None:  # fmt: skip
+    """Take ``n_mh`` steps of each kind for every token of the given documents whose word is in the given range.
+
+    ``by_word`` and ``by_doc`` leave out one of the proposals, for tests. ``work`` returns how many tokens changed and
+    how many topics were proposed.
+    """
+    n_topics = topic.shape[0]
+    doc = np.zeros(n_topics, np.int32)
+    share = np.empty(n_topics, np.float64)  # n_dk + α_k of the current document
+    total = np.empty(n_topics, np.float64)  # n_k + Σβ_k
+    for k in range(n_topics):
+        total[k] = topic[k] + beta_sum[k]
+    place = find_first(word_ptr, token, word_start, word_stop, doc_ptr[doc_start])
+    r, alpha_sum = -1, 0.0
+    changed, visited = 0, 0
+    for d in range(doc_start, doc_stop):
+        begin, end = doc_ptr[d], doc_ptr[d + 1]
+        if alpha_row[d] != r:
+            r = alpha_row[d]
+            share[:] = alpha[r]
+            alpha_sum = alpha[r].sum()
+        a = alpha[r]
+        for i in range(begin, end):
+            doc[z[i]] += 1
+        for i in range(begin, end):
+            share[z[i]] = doc[z[i]] + a[z[i]]
+        first, n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
+        for m in range(n_own):
+            i = own_token(first, m, mine)
+            v = words[i]
+            own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
+            place[v - word_start] += 1
+            row, b, seed = word_topic[v], beta[v], boost_row[v]
+            of_word, of_doc = word_ptr[v + 1] - word_ptr[v] - 1, end - begin - 1  # other tokens
+            flat = b * n_topics
+            mass = of_word + flat + (boost_sum[seed] if seed >= 0 else 0.0)
+            old = int(z[i])
+            row[old] -= 1
+            topic[old] -= 1
+            doc[old] -= 1
+            share[old] = doc[old] + a[old]
+            total[old] = topic[old] + beta_sum[old]
+            s = old
+            for _ in range(n_mh):
+                if by_word:
+                    u = uniform(stream) * mass
+                    if u < of_word:
+                        j = word_ptr[v] + int(u)
+                        t = int(z_by_word[j + 1 if j >= own else j])
+                    elif seed < 0 or u < of_word + flat:
+                        t = min(int((u - of_word) / b), n_topics - 1)
+                    else:
+                        t = draw_alias(boost_keep[seed], boost_other[seed], (u - of_word - flat) / boost_sum[seed])
+                    if t != s and uniform(stream) * share[s] * total[t] < share[t] * total[s]:
+                        s = t
+                if by_doc:
+                    u = uniform(stream) * (of_doc + alpha_sum)
+                    if u < of_doc:
+                        j = begin + int(u)
+                        t = int(z[j + 1 if j >= i else j])
+                    else:
+                        t = draw_alias(alpha_keep[r], alpha_other[r], (u - of_doc) / alpha_sum)
+                    if t != s:
+                        here, there = row[s] + b, row[t] + b
+                        if seed >= 0:
+                            here += boost[seed, s]
+                            there += boost[seed, t]
+                        if uniform(stream) * here * total[t] < there * total[s]:
+                            s = t
+            row[s] += 1
+            topic[s] += 1
+            doc[s] += 1
+            share[s] = doc[s] + a[s]
+            total[s] = topic[s] + beta_sum[s]
+            visited += 1
+            if s != old:
+                z[i] = s
+                z_by_word[own] = s
+                changed += 1
+        for i in range(begin, end):  # leave the document: back to the prior's share
+            doc[z[i]] = 0
+            share[z[i]] = a[z[i]]
+    work[0] = changed
+    work[1] = visited * n_mh * (int(by_word) + int(by_doc))
+
+
+@kernel
+def conditional(
+    tok: int, d: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
+    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array,
+    boost: FloatArray, weight: FloatArray,
+) -> None:  # fmt: skip
+    """The target p(k) of this token, from the factors whose ratios the steps compare; leaves the state as it was."""
+    v, old, seed = words[tok], z[tok], boost_row[words[tok]]
+    doc = np.zeros(topic.shape[0], np.int32)
+    for i in range(doc_ptr[d], doc_ptr[d + 1]):
+        doc[z[i]] += 1
+    word_topic[v, old] -= 1
+    topic[old] -= 1
+    doc[old] -= 1
+    for k in range(topic.shape[0]):
+        here = word_topic[v, k] + beta[v]
+        if seed >= 0:
+            here += boost[seed, k]
+        weight[k] = here * (doc[k] + alpha[alpha_row[d], k]) / (topic[k] + beta_sum[k])
+    word_topic[v, old] += 1
+    topic[old] += 1
 
 
 class Scratch(NamedTuple):
@@ -69,7 +224,7 @@ def sweep(
         work, room = np.zeros(2, np.int64), own_room(corpus, words)
 
         def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
-            gibbs_mh.sweep_block(
+            sweep_block(
                 *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, room, schedule.n_mh,
                 by_word, by_doc, rng, work,
             )  # fmt: skip
@@ -83,7 +238,7 @@ def sweep(
 def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
     weight = np.empty(prior.n_topics)
     doc = int(corpus.token_docs[token])
-    gibbs_mh.conditional(token, doc, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, weight)
+    conditional(token, doc, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, weight)
     return weight
 
 
