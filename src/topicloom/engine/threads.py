@@ -1,6 +1,7 @@
 """Work on threads, with results that do not depend on how many there are."""
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -31,12 +32,20 @@ def resolve_jobs(n_jobs: int | None) -> int:
     return max(1, cores + 1 + int(n_jobs))
 
 
+def _n_threads(n_jobs: int, n_tasks: int) -> int:
+    """Threads for so many tasks: one if others cannot be started, as from Python 3.12 on once the main thread ended."""
+    n = min(n_jobs, n_tasks)
+    too_late = sys.version_info >= (3, 12) and not threading.main_thread().is_alive()
+    return 1 if too_late and len(_local.helpers) < n - 1 else n
+
+
 def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) -> list[R]:
     """``function`` of every task, in the order of the tasks, each by the next thread that is free.
 
     The function releases the GIL where it matters. When one task fails the ones that have not begun are left out.
     """
-    if n_jobs <= 1 or len(tasks) <= 1:
+    n = _n_threads(n_jobs, len(tasks))
+    if n <= 1:
         return [function(task) for task in tasks]
     done, left = dict[int, R](), deque(range(len(tasks)))
 
@@ -47,7 +56,7 @@ def run_parallel(function: Callable[[T], R], tasks: Sequence[T], n_jobs: int) ->
         finally:
             left.clear()
 
-    _on_threads(run, min(n_jobs, len(tasks)))
+    _on_threads(run, n)
     return [done[i] for i in range(len(tasks))]
 
 
@@ -59,7 +68,7 @@ def run_rounds(
     A task is always on the same thread of as many, the caller's own among them: for tasks of about equal length that
     come again with the same memory, so that what a core has in its cache stays there. Threads meet between rounds.
     """
-    n = min(n_jobs, n_tasks)
+    n = _n_threads(n_jobs, n_tasks)
     if n <= 1:
         for r in range(n_rounds):
             for task in range(n_tasks):
@@ -94,7 +103,7 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, de
     tasks. Where tasks are of unequal lengths an exchange gains nothing; a thread that got a task with its
     lead just waits.
     """
-    n, done = min(n_jobs, n_tasks), [0] * n_tasks
+    n, done = _n_threads(n_jobs, n_tasks), [0] * n_tasks
     if n <= 1:
         while n_tasks and min(done) < n_steps:
             for task in range(n_tasks):
