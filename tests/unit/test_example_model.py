@@ -48,7 +48,7 @@ def test_the_joint_and_the_conditionals_are_those_of_the_definition() -> None:
             np.testing.assert_allclose(weight / weight.sum(), np.array(others) / np.sum(others), rtol=1e-12)
 
 
-def p_value(sweep, n: int = 6000) -> float:
+def p_value(sweep, n: int = 24_000) -> float:
     """Starts from the exact posterior and makes one sweep: the posterior must still be there."""
     states, shares = posterior()
     starts = np.random.default_rng(0).choice(len(states), n, p=shares)
@@ -69,6 +69,7 @@ def test_the_posterior_is_invariant() -> None:
         ("+ seen + beta", "+ beta"),
         ("docs[k] + alpha[k]", "docs[k] + 1.0"),
         ("topic[k] + n + total", "topic[k] + total"),
+        ("_move(d, old, -1,", "_move(d, old, 0,"),
     ],
 )
 def test_mutants_are_rejected(right: str, wrong: str) -> None:
