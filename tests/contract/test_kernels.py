@@ -8,7 +8,7 @@ from topicloom.datasets import synthetic_lda
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Plan, advance, run_chains, start_chain
 from topicloom.engine.sampler import Key, Schedule
-from topicloom.engine.state import as_dense, rebuild_counts
+from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler, sampler_names
 
@@ -31,7 +31,7 @@ def test_counts_equal_those_rebuilt_from_z(name: str, case: oracle.Case) -> None
         before = state.z.copy()
         state, info = kernel.sweep(case.corpus, state, case.prior, Key(0, 0, sweep), Schedule())
         rebuilt = rebuild_counts(case.corpus, state.z, 20)
-        np.testing.assert_array_equal(as_dense(state).word_topic, rebuilt.word_topic)
+        np.testing.assert_array_equal(state.as_dense().word_topic, rebuilt.word_topic)
         np.testing.assert_array_equal(state.topic, rebuilt.topic)
         assert info.changed == np.count_nonzero(state.z != before) > 0
 
@@ -118,7 +118,7 @@ def test_threads_change_nothing(name: str, n_shards: int, case: oracle.Case) -> 
             state, _ = kernel.sweep(case.corpus, state, case.prior, Key(4, 0, sweep), Schedule(n_shards, n_jobs))
         results.append(state.z.copy())
         rebuilt = rebuild_counts(case.corpus, state.z, 20)
-        np.testing.assert_array_equal(as_dense(state).word_topic, rebuilt.word_topic)
+        np.testing.assert_array_equal(state.as_dense().word_topic, rebuilt.word_topic)
         np.testing.assert_array_equal(state.topic, rebuilt.topic)
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracle
 from topicloom.engine.sampler import Key
-from topicloom.engine.state import as_dense, rebuild_counts
+from topicloom.engine.state import rebuild_counts
 from topicloom.lda.gibbs import auto as samplers
 from topicloom.lda.gibbs import get_sampler, sampler_names
 
@@ -31,7 +31,7 @@ def test_weights_are_ratios_of_the_joint(name: str, seed: int, n_docs: int, n_wo
         expected = oracle.conditional(case.corpus, z, case.prior, token)
         np.testing.assert_allclose(weight / weight.sum(), expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(state.z, z)
-    np.testing.assert_array_equal(as_dense(state).word_topic, rebuild_counts(case.corpus, z, n_topics).word_topic)
+    np.testing.assert_array_equal(state.as_dense().word_topic, rebuild_counts(case.corpus, z, n_topics).word_topic)
 
 
 @pytest.mark.parametrize("name", sampler_names())

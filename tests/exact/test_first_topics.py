@@ -10,7 +10,7 @@ from topicloom.datasets import bars
 from topicloom.engine import counts
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key
-from topicloom.engine.state import SparseState, State, as_dense
+from topicloom.engine.state import SparseState, State
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.gibbs.auto import _first_topics
 from topicloom.numerics.rng import stream, uniform
@@ -59,4 +59,4 @@ def test_auto_starts_in_the_form_that_its_first_sweep_likes(corpus, form: type) 
     assert isinstance(state, form)
     np.testing.assert_array_equal(state.z, _first_topics(corpus, prior, Key(1, 0, 0)))
     restored = kernel.restore(corpus, state.z.copy(), 200)
-    np.testing.assert_array_equal(as_dense(state).word_topic, as_dense(restored).word_topic)
+    np.testing.assert_array_equal(state.as_dense().word_topic, restored.as_dense().word_topic)

@@ -20,7 +20,7 @@ from topicloom.engine.checkpoint import load_chain, save_chain, start_run
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Plan, advance, run_chains, start_chain
 from topicloom.engine.sampler import Key, Schedule, ShardProgress
-from topicloom.engine.state import State, as_dense, rebuild_counts
+from topicloom.engine.state import State, rebuild_counts
 from topicloom.engine.threads import cut
 from topicloom.lda.gibbs import auto as samplers
 from topicloom.lda.gibbs import get_sampler
@@ -242,7 +242,7 @@ def test_neither_threads_nor_calls_change_a_draw(sampler: str, n_shards: int, co
             )
             sweep += n
             rebuilt = rebuild_counts(corpus, state.z, 12)
-            np.testing.assert_array_equal(as_dense(state).word_topic, rebuilt.word_topic)
+            np.testing.assert_array_equal(state.as_dense().word_topic, rebuilt.word_topic)
             np.testing.assert_array_equal(state.topic, rebuilt.topic)
         assert (progress is not None) == (sampler in ("dense", "sparse", "auto"))
         found.append((state.z.tobytes(), info))

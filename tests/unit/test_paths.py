@@ -16,7 +16,7 @@ from topicloom.engine.multipath import agreement, repeated, repeated_prior
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Plan, run_chains, start_chain
 from topicloom.engine.sampler import Key, Schedule
-from topicloom.engine.state import as_dense, rebuild_counts
+from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError
 from topicloom.files.arrays import read_arrays
 from topicloom.lda.gibbs import get_sampler, sampler_names
@@ -182,7 +182,7 @@ def test_seed_words_and_counts_as_rebuilt(corpus: Corpus) -> None:
     assert word in model.top_words(3)[2]
     state = model.chains_[0].state
     np.testing.assert_array_equal(
-        as_dense(state).word_topic, rebuild_counts(repeated(corpus, 3), state.z, 4).word_topic
+        state.as_dense().word_topic, rebuild_counts(repeated(corpus, 3), state.z, 4).word_topic
     )
 
 

@@ -14,7 +14,7 @@ from topicloom import LDA
 from topicloom.datasets import synthetic_lda
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
-from topicloom.engine.state import as_dense, count_histogram, rebuild_counts
+from topicloom.engine.state import rebuild_counts
 from topicloom.lda.gibbs import get_sampler, warp
 from topicloom.numerics.alias import build_aliases
 from topicloom.numerics.rng import path_key
@@ -252,7 +252,7 @@ def test_shards_change_nothing(n_mh: int, case: oracle.Case) -> None:
         other = run(case, 5, Schedule(n_shards, n_jobs, n_mh))
         np.testing.assert_array_equal(one.z, other.z)
         np.testing.assert_array_equal(one.topic, other.topic)
-        np.testing.assert_array_equal(as_dense(one).word_topic, as_dense(other).word_topic)
+        np.testing.assert_array_equal(one.as_dense().word_topic, other.as_dense().word_topic)
 
 
 def test_a_restored_state_is_the_same_in_every_array(case: oracle.Case) -> None:
@@ -264,8 +264,8 @@ def test_a_restored_state_is_the_same_in_every_array(case: oracle.Case) -> None:
         np.testing.assert_array_equal(state.entries[part], restored.entries[part])
         assert state.entries[part].size == 0 or state.entries[part][0] == state.entries[part].max()
     dense = rebuild_counts(case.corpus, state.z, 20)
-    np.testing.assert_array_equal(count_histogram(state), count_histogram(dense))
-    np.testing.assert_array_equal(as_dense(restored).word_topic, dense.word_topic)
+    np.testing.assert_array_equal(state.count_histogram(), dense.count_histogram())
+    np.testing.assert_array_equal(restored.as_dense().word_topic, dense.word_topic)
 
 
 def test_the_conditional_is_the_exact_one(case: oracle.Case) -> None:
