@@ -1,6 +1,5 @@
 """The pages tell the truth: their code runs, their links lead somewhere, and they leave nothing out."""
 
-import ast
 import inspect
 import re
 import textwrap
@@ -156,43 +155,4 @@ def test_the_list_of_checks_that_cannot_hold_is_complete() -> None:
     assert found
     assert {name for name in in_code("lda.md") if name.startswith("check_")} - {"check_estimator"} == set(
         found[1].split()
-    )
-
-
-# -- the floors as the architecture page lists them ----------------------------------------------------------------
-
-FAMILIES = {"labeled", "medlda", "compound", "hmm"}
-
-
-def floors() -> dict[str, int]:
-    """The page's list of packages, each with the number of its floor, from the ground up."""
-    page = DOCS / "developer" / "architecture.md"
-    (block,) = (b for b in blocks(page) if b.language == "text" and b.code.startswith("cli"))
-    rows = [re.split(r"\s{2,}", line)[0].split(", ") for line in reversed(block.code.splitlines())]
-    return {name: number for number, names in enumerate(rows) for name in names}
-
-
-def imported(source: Path) -> Iterator[str]:
-    """Packages of ours that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            own = node.module == "topicloom"
-            modules = [f"topicloom.{name.name}" for name in node.names] if own else [node.module]
-        yield from (module.split(".")[1] for module in modules if module.startswith("topicloom."))
-
-
-def test_no_package_imports_one_above_it_and_no_family_another() -> None:
-    floor, package, checked = floors(), ROOT / "src" / "topicloom", 0
-    for source in sorted(package.rglob("*.py")):
-        own = source.relative_to(package).parts[0].removesuffix(".py")
-        if own == "__init__":
-            continue
-        for other in set(imported(source)) & floor.keys():
-            checked += 1
-            assert floor[other] <= floor[own], f"{source} imports {other}, which is above {own}"
-            assert own not in FAMILIES or other not in FAMILIES - {own}, f"{source} imports another family, {other}"
-    assert checked > 400
-    assert {path.name.removesuffix(".py") for path in package.iterdir() if "__" not in path.name} - {"py.typed"} == set(
-        floor
     )
