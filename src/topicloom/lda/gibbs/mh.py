@@ -20,7 +20,7 @@ That is why nothing here is stale, unlike in LightLDA. An alias table of the wor
 topics that tokens had then, this token's among them: it is another proposal for each topic that the token may be in,
 and a ratio that takes it for one distribution is not that of the way back, not even with the table's own values divided
 out. A document count frozen at the token's old topic fails for the same reason. The posterior moves under both
-(tests/mutants), while picking a random token is always up to date and needs no table.
+(tests/lda/test_mutants_mh.py), while picking a random token is always up to date and needs no table.
 
 Picking a token of a word reads a copy of z in word order, in which the tokens of a word lie side by side.
 """
