@@ -12,9 +12,9 @@ from tests.helpers.mutating import compiled_mutant
 from tests.helpers.sweeping import plain_steps, sweep_once, undecorated
 from tests.oracles import lda as oracle
 from topicloom.corpus import Corpus
+from topicloom.engine.blocks import room_to_list
 from topicloom.engine.state import rebuild_counts
 from topicloom.lda.gibbs import dense as gibbs_dense
-from topicloom.lda.gibbs.scratch import own_room
 from topicloom.numerics import simd as lanes
 from topicloom.numerics.prefetch import own_token, own_tokens
 from topicloom.numerics.rng import stream
@@ -169,5 +169,5 @@ def test_without_room_all_tokens_are_its_own_where_all_words_are() -> None:
 def test_tokens_are_listed_only_where_they_do_not_lie_side_by_side(texts: bool) -> None:
     words = np.array([0, 1, 1, 0, 0, 2, 2, 1 if texts else 2], np.int32)
     corpus = Corpus(words, np.array([0, 0, 3, 8, 8]), ("a", "b", "c"))
-    assert len(own_room(corpus, (0, 3))) == 0
-    assert len(own_room(corpus, (0, 2))) == len(own_room(corpus, (1, 3))) == (5 if texts else 0)
+    assert len(room_to_list(corpus, (0, 3))) == 0
+    assert len(room_to_list(corpus, (0, 2))) == len(room_to_list(corpus, (1, 3))) == (5 if texts else 0)
