@@ -26,6 +26,8 @@ import numba
 from numba import types
 from numba.extending import intrinsic
 
+from topicloom._types import AnyArray, FloatArray, Int32Array
+
 # Without any of these names, whatever uses it fails when it is tried.
 try:
     from numba.core import caching, serialize
@@ -161,7 +163,7 @@ def _prefetch(typing_context: Any, array: Any, index: Any) -> tuple[Any, Callabl
     return types.void(array, index), build
 
 
-def _hint(array: Any, index: Any) -> None:
+def _hint(array: AnyArray, index: int) -> None:
     _prefetch(array, index)  # type: ignore[call-arg]
 
 
@@ -278,10 +280,12 @@ def vector_weights(n_lanes: int) -> tuple[Callable[..., float], Callable[..., fl
 
         return _signature(row, beta, boost, coef, weight, lane_sums), build
 
-    def weigh(row: Any, beta: Any, coef: Any, weight: Any, lane_sums: Any) -> float:
+    def weigh(row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray, lane_sums: FloatArray) -> float:
         return plain(row, beta, coef, weight, lane_sums)  # type: ignore[call-arg]
 
-    def weigh_boosted(row: Any, beta: Any, boost: Any, coef: Any, weight: Any, lane_sums: Any) -> float:
+    def weigh_boosted(
+        row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray, lane_sums: FloatArray
+    ) -> float:
         return boosted(row, beta, boost, coef, weight, lane_sums)  # type: ignore[call-arg]
 
     numbers = types.float64[::1]

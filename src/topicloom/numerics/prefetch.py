@@ -5,7 +5,6 @@ A hint changes no result, so that without it (``numba_private``) nothing is done
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba.extending import overload
@@ -63,5 +62,5 @@ def own_token(first: int, j: int, positions: Int64Array) -> int:
 
 
 @overload(prefetch)
-def _(array: Any, index: Any) -> Callable[..., None]:
+def _(array: AnyArray, index: int) -> Callable[..., None]:
     return private_or_public(numba_private.prefetch_hint(), prefetch)

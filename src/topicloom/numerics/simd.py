@@ -10,7 +10,6 @@ run in plain Python, and are compiled if Numba cannot build the code in vectors.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from numba.extending import overload, register_jitable
 
@@ -70,14 +69,19 @@ def _add_by_lane(weight: FloatArray, main: int, lane_sums: FloatArray) -> None:
             lane_sums[lane] += weight[start + lane]
 
 
+# Numba hands over types in place of values, and wants the same annotations as in the functions that are returned.
 @overload(weigh, inline="always")
-def _(row: Any, beta: Any, coef: Any, weight: Any, lane_sums: Any) -> Callable[..., float]:
+def _(
+    row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray, lane_sums: FloatArray
+) -> Callable[..., float]:
     in_vectors = numba_private.vector_weights(LANES)
     return private_or_public(in_vectors and in_vectors[0], weigh)
 
 
 @overload(weigh_boosted, inline="always")
-def _(row: Any, beta: Any, boost: Any, coef: Any, weight: Any, lane_sums: Any) -> Callable[..., float]:
+def _(
+    row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray, lane_sums: FloatArray
+) -> Callable[..., float]:
     in_vectors = numba_private.vector_weights(LANES)
     return private_or_public(in_vectors and in_vectors[1], weigh_boosted)
 
