@@ -31,16 +31,16 @@ def _first_from(begin: int, end: int, words: Int32Array, word: int) -> int:
 
 @step
 def own_tokens(
-    begin: int, end: int, words: Int32Array, word_start: int, word_stop: int, positions: Int64Array
+    begin: int, end: int, words: Int32Array, word_start: int, word_stop: int, listed: Int64Array
 ) -> tuple[int, int]:
     """Which tokens of a document have words in a range: the first of them, and how many there are.
 
-    ``positions`` is room for one number per token of the document, in which the tokens found are listed. The list is
+    ``listed`` is room for one number per token of the document, in which the tokens found are listed. The list is
     made without a branch: where a text keeps its order, whether the next word is in the range cannot be predicted.
-    If ``positions`` is empty, the tokens must lie side by side: the document's words are in order, or all of them are
+    If ``listed`` is empty, the tokens must lie side by side: the document's words are in order, or all of them are
     in the range.
     """
-    if positions.shape[0] == 0:
+    if listed.shape[0] == 0:
         first, stop = begin, end
         if begin < end and words[begin] < word_start:
             first = _first_from(begin, end, words, word_start)
@@ -50,15 +50,15 @@ def own_tokens(
     low, width = np.uint32(word_start), np.uint32(word_stop - word_start)
     n = 0
     for i in range(begin, end):
-        positions[n] = i
+        listed[n] = i
         n += int(np.uint32(np.uint32(words[i]) - low) < width)  # one comparison: what is below 0 is far above
     return begin, n
 
 
 @step
-def own_token(first: int, j: int, positions: Int64Array) -> int:
+def own_token(first: int, j: int, listed: Int64Array) -> int:
     """The j-th of the tokens that ``own_tokens`` found, by what it returned and listed."""
-    return positions[j] if positions.shape[0] > 0 else first + j
+    return listed[j] if listed.shape[0] > 0 else first + j
 
 
 @overload(prefetch)
