@@ -30,6 +30,12 @@ def weigh(row, beta, boost, coef, weight, sums):
     return lanes.weigh_boosted(row, beta, boost, coef, weight, sums)
 
 
+WITHOUT_VECTORS = {  # in plain Python, and as they are compiled if Numba cannot build the code in vectors
+    False: (lanes.weigh, numba.njit(lanes.weigh)),
+    True: (lanes.weigh_boosted, numba.njit(lanes.weigh_boosted)),
+}
+
+
 def lane_of(k: int, n: int) -> int:
     return k % lanes.LANES if k // lanes.LANES < n // lanes.LANES else lanes.LANES
 
@@ -72,12 +78,13 @@ def test_weights_in_lanes(n: int, boosted: bool) -> None:
         total = weigh(row, 0.1, boost, coef, weight[:n], sums[:-1])
         expected = (row + (0.1 + boost if boosted else 0.1)) * coef
         np.testing.assert_array_equal(weight, [*expected, -1.0])  # and nothing is written beyond the end
-        plain_weight, plain_sums = np.empty(n), np.empty(lanes.LANES + 1)
-        plain = lanes.weigh_boosted if boosted else lanes.weigh
-        plain_total = plain(row, 0.1, *([boost] if boosted else []), coef, plain_weight, plain_sums)
-        np.testing.assert_array_equal(plain_weight, expected)
-        np.testing.assert_allclose(sums, [*plain_sums, -1.0], rtol=1e-14)
-        np.testing.assert_allclose([total, plain_total], expected.sum(), rtol=1e-14)
+        for plain in WITHOUT_VECTORS[boosted]:
+            plain_weight, plain_sums = np.empty(n), np.empty(lanes.LANES + 1)
+            plain_total = plain(row, 0.1, *([boost] if boosted else []), coef, plain_weight, plain_sums)
+            np.testing.assert_array_equal(plain_weight, expected)
+            np.testing.assert_array_equal(sums, [*plain_sums, -1.0])  # to the last bit
+            assert total == plain_total
+        np.testing.assert_allclose(total, expected.sum(), rtol=1e-14)
         of_lanes = np.zeros(lanes.LANES + 1)
         np.add.at(of_lanes, [lane_of(k, n) for k in range(n)], expected)
         np.testing.assert_allclose(sums[:-1], of_lanes, rtol=1e-14)
