@@ -50,9 +50,13 @@ def test_the_digest_is_of_all_sources(tmp_path: Path) -> None:
     for name in ("a.py", "family/b.py"):
         (tmp_path / name).write_text("from topicloom.numerics.jit import kernel")
     (tmp_path / "c.py").write_text("no compiled function")
+    (tmp_path / "d.py").write_text("class Given(NamedTuple): a, b")
     before = _jit._digest(tmp_path)
     (tmp_path / "c.py").write_text("none either")
     assert _jit._digest(tmp_path) == before
     (tmp_path / "family/b.py").write_text("from topicloom.numerics.jit import step")
+    assert _jit._digest(tmp_path) != before
+    before = _jit._digest(tmp_path)
+    (tmp_path / "d.py").write_text("class Given(NamedTuple): b, a")
     assert _jit._digest(tmp_path) != before
     assert _jit._digest(Path(topicloom.__path__[0])) == _jit.SOURCES

@@ -21,11 +21,15 @@ R = TypeVar("R")
 
 
 def _digest(package: Path) -> str:
-    """Of all sources that have compiled functions: those of this folder, and those that import this module."""
+    """Of all sources that compiled code depends on.
+
+    These are the files of this folder, those that import this module, and those that define named tuples: compiled code
+    finds a field by its number.
+    """
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(package.rglob("*.py")):
         source = path.read_bytes()
-        if path.parent.name == "numerics" or b"topicloom.numerics.jit" in source:
+        if path.parent.name == "numerics" or b"topicloom.numerics.jit" in source or b"NamedTuple" in source:
             digest.update(source)
     return digest.hexdigest()
 
