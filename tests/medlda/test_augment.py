@@ -9,6 +9,7 @@ from tests.oracles import lda as oracle
 from tests.oracles import medlda as mo
 from topicloom.medlda import augment
 from topicloom.medlda.sampler import LOSSES
+from topicloom.medlda.state import Supervision
 from topicloom.numerics import exponent
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import path_key, stream
@@ -119,10 +120,8 @@ def worst_ratio(draw, loss: str, y: float, here: float, n: int = 40_000) -> floa
     w, epsilon = 1.3, 0.25
     shape = (n, 1)
     pull, curve = np.empty(shape), np.empty(shape)
-    draw(
-        0, n, np.arange(n + 1), LOSSES[loss], epsilon, np.full(shape, y), np.full(shape, w), np.full(shape, here),
-        path_key(84), pull, curve,
-    )  # fmt: skip
+    supervision = Supervision(np.full(shape, y), np.full(shape, w), LOSSES[loss], epsilon)
+    draw((0, n), np.arange(n + 1), supervision, np.full(shape, here), path_key(84), pull, curve)
 
     def log_loss(f: float) -> float:
         return float(mo.log_losses(loss, epsilon, np.array(y), np.array(w), np.array(f)))
@@ -146,10 +145,8 @@ def worst_ratio(draw, loss: str, y: float, here: float, n: int = 40_000) -> floa
 
 def test_no_weight_and_no_words_draw_nothing() -> None:
     pull, curve = np.ones((3, 1)), np.ones((3, 1))
-    augment.augment(
-        0, 3, np.array([0, 0, 2, 4]), 0, 0.0, np.ones((3, 1)), np.array([[1.0], [0.0], [1.0]]), np.zeros((3, 1)),
-        path_key(1), pull, curve,
-    )  # fmt: skip
+    supervision = Supervision(np.ones((3, 1)), np.array([[1.0], [0.0], [1.0]]), 0, 0.0)
+    augment.augment((0, 3), np.array([0, 0, 2, 4]), supervision, np.zeros((3, 1)), path_key(1), pull, curve)
     assert pull[:, 0].tolist()[:2] == [0, 0]
     assert curve[:, 0].tolist()[:2] == [0, 0]
     assert curve[2, 0] > 0

@@ -166,11 +166,11 @@ def test_class_weights(data: Data) -> None:
     heavy = classifier(class_weight={True: 20.0}).fit(data.X, few)
     assert heavy.predict(data.X).sum() > plain.predict(data.X).sum()
     balanced = classifier(class_weight="balanced").fit(data.X, few)
-    weight = balanced.chains_[0].state.weight[:, 0] / 30.0
+    weight = balanced.chains_[0].state.supervision.weight[:, 0] / 30.0
     np.testing.assert_allclose(weight[few], len(few) / (2 * few.sum()))
     np.testing.assert_allclose(weight[~few], len(few) / (2 * (~few).sum()))
     many = classifier(class_weight="balanced").fit(data.X, data.names)
-    weight = many.chains_[0].state.weight / 30.0
+    weight = many.chains_[0].state.supervision.weight / 30.0
     for c, name in enumerate(many.classes_):
         own = data.names == name
         np.testing.assert_allclose(weight[own, c], len(own) / (3 * own.sum()))

@@ -17,8 +17,8 @@ from tests.oracles import lda as oracle
 from tests.oracles import medlda as mo
 from topicloom.medlda import sampler as medlda
 
-OUT = "                out[c] = slope[c] + bend[c] * leaving[c]\n"
-MOVED = "                    slope[c] = out[c] - bend[c] * joining[c]\n"
+OUT = "                slope_without[c] = slope[c] + bend[c] * leaving[c]\n"
+MOVED = "                    slope[c] = slope_without[c] - bend[c] * joining[c]\n"
 BY_EXP = "share[s] * guess[t] * total[t]"
 BY_EXP_BACK = "share[t] * guess[s] * total[s]"
 BY_DOC = "stay, move = (row[s] + b) * total[t], (row[t] + b) * total[s]"
@@ -40,7 +40,7 @@ TOPICS = {
     "exponent dropped from the target": Mutant("word", [("x = there - here", "x = 0.0")]),
     "exponent dropped, by document": Mutant("doc", [("x = there - here", "x = 0.0")]),
     "m_d not updated": Mutant("mixture", [(MOVED, "                    pass\n")]),
-    "token left in m_d": Mutant("mixture", [(OUT, "                out[c] = slope[c]\n")]),
+    "token left in m_d": Mutant("mixture", [(OUT, "                slope_without[c] = slope[c]\n")]),
     "gain of the first topic for all": Mutant("mixture", [("s, here = t, there", "s = t")], case="two tasks"),
     "square of a weight whole": Mutant("mixture", [("0.5 * bend[c] * eta[c]", "bend[c] * eta[c]")]),
     "first task alone": Mutant("cycle", [
@@ -57,7 +57,7 @@ TOPICS = {
         (BY_DOC, "stay = (row[s] + b) * total[t] * share[s] * (share[t] + (t == old))\n"
                  "                    move = (row[t] + b) * total[s] * share[t] * (share[s] + (s == old))"),
     ]),
-    "word's topics of the sweep's start": Mutant("word", [("z_by_word[own] = s\n", "pass\n")], case="repeated word"),
+    "word's topics of the sweep's start": Mutant("word", [("z_by_word[place] = s\n", "pass\n")], case="repeated word"),
     "ratio of the document proposal turned round": Mutant("doc", [
         (BY_DOC, BY_DOC.replace("stay, move", "move, stay")),
     ]),

@@ -7,22 +7,22 @@ from scipy import stats
 from tests.oracles import lda as oracle
 from tests.oracles import medlda as mo
 from topicloom.corpus import Corpus
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import rebuild_counts
 from topicloom.medlda import dense as medlda_dense
 from topicloom.medlda import proposals as kernels
 from topicloom.medlda import sampler as medlda
 from topicloom.medlda import weights as medlda_weights
-from topicloom.medlda.sampler import COMPOSITIONS, LOSSES, Losses, MedState, Options, Tasks, medlda_sampler
+from topicloom.medlda.sampler import COMPOSITIONS, LOSSES, Losses, Options, Tasks, medlda_sampler
+from topicloom.medlda.state import LabelTerms, MedState, Supervision
 from topicloom.numerics.rng import path_key
 
 
 def state_of(case: mo.Case, z: np.ndarray, eta: np.ndarray) -> MedState:
     task = np.arange(eta.shape[1])
-    return MedState(
-        *rebuild_counts(case.corpus, z, case.n_topics), eta.copy(), task, case.target, case.weight, LOSSES[case.loss],
-        case.epsilon, case.nu,
-    )  # fmt: skip
+    supervision = Supervision(case.target, case.weight, LOSSES[case.loss], case.epsilon)
+    return MedState(*rebuild_counts(case.corpus, z, case.n_topics), eta.copy(), task, supervision, case.nu)
 
 
 def tasks_of(case: mo.Case) -> Tasks:
@@ -48,14 +48,11 @@ def test_conditionals_are_ratios_of_the_joint(seed: int, loss: str) -> None:
     case, z, eta = random_case(seed, loss)
     state = state_of(case, z, eta)
     _, pull, curve = mo.fixed(case, seed)
-    by_task = np.ascontiguousarray(eta.T)
+    labels = LabelTerms(eta, np.ascontiguousarray(eta.T), pull, curve)
     for token in range(case.corpus.n_tokens):
         d = int(case.corpus.token_docs[token])
         dense = np.empty(4)
-        medlda_dense.conditional(
-            token, d, case.corpus.words, case.corpus.doc_ptr, *state[:3], *case.prior[:4], eta, by_task, pull, curve,
-            dense,
-        )  # fmt: skip
+        medlda_dense.conditional(token, d, tokens_of(case.corpus), state, case.prior, labels, dense)
         soft = medlda.conditional(case.corpus, state, case.prior, token)
         others = [np.where(np.arange(len(z)) == token, k, z) for k in range(4)]
         for found, logs in (
@@ -138,7 +135,7 @@ def test_pairs_are_the_topics_of_each_document(n_topics: int) -> None:
     state = rebuild_counts(corpus, rng.integers(0, n_topics, lengths.sum()), n_topics)
     eta = rng.normal(size=(n_topics, 9))
     empty = np.zeros((len(lengths), 9))
-    whole = MedState(*state, eta, np.arange(9), empty, empty, LOSSES["hinge"], 0.0, 1.0)
+    whole = MedState(*state, eta, np.arange(9), Supervision(empty, empty, LOSSES["hinge"], 0.0), 1.0)
     pairs, value = medlda.values(corpus, whole, 2)
     share = mo.means(corpus, state.z, n_topics)
     np.testing.assert_allclose(value[:, :9], share @ eta, atol=1e-12)
@@ -241,12 +238,12 @@ def test_the_coordinates_keep_what_the_classifier_says() -> None:
     state = state_of(case, z, eta)
     pairs, value = medlda.values(case.corpus, state)
     np.testing.assert_allclose(value, mo.means(case.corpus, z, 4) @ eta, atol=1e-12)
-    columns = medlda.by_topic(pairs, 4)
+    by_topic = medlda.by_topic(pairs, 4)
     rest, bend = np.empty_like(pull), np.empty_like(pull)
-    medlda_weights.residuals(0, 3, pull, curve, value, rest, bend)
+    medlda_weights.residuals((0, 3), pull, curve, value, rest, bend)
     np.testing.assert_array_equal(bend, curve)
-    scratch = np.zeros((3, 4), np.uint64), np.zeros((4, 3)), np.zeros(3), np.zeros(3)
-    medlda_weights.draw_coordinates(0, *columns, rest, bend, 0.7, 2, path_key(1), state.eta, *scratch)
+    scratch = medlda_weights.CoordinateScratch(np.zeros((3, 4), np.uint64), np.zeros((4, 3)), np.zeros(3), np.zeros(3))
+    medlda_weights.draw_coordinates(0, by_topic, rest, bend, 0.7, 2, path_key(1), state.eta, scratch)
     assert np.abs(state.eta - eta).min() > 0
     np.testing.assert_allclose(rest, pull - curve * (mo.means(case.corpus, z, 4) @ state.eta), atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""Variables that turn a loss into a Gaussian: inverse Gaussian and Pólya-Gamma variates, and one pair a document.
+"""Variables that turn a loss into a Gaussian: inverse Gaussian and Pólya-Gamma variates, and one pair per document.
 
 Given them, the logarithm of a document's pseudo-likelihood is, up to a constant, quadratic in what the classifier says
 of it, f = Σ_k η_k n_dk/N_d:
@@ -21,6 +21,8 @@ from math import cosh, exp, log1p, pi, sqrt, tanh
 import numpy as np
 
 from topicloom._types import FloatArray, Int64Array, UInt64Array
+from topicloom.engine.blocks import Range
+from topicloom.medlda.state import Supervision
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import combine, fill_stream, uniform
 from topicloom.numerics.variates import gamma, log_gamma, normal
@@ -92,12 +94,14 @@ def polya_gamma(stream: UInt64Array, shape: float, tilt: float) -> float:
 
 @kernel
 def augment(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, loss: int, epsilon: float, target: FloatArray,
-    weight: FloatArray, value: FloatArray, key: np.uint64, pull: FloatArray, curve: FloatArray,
+    docs: Range, doc_ptr: Int64Array, supervision: Supervision, value: FloatArray, key: np.uint64,
+    pull: FloatArray, curve: FloatArray,
 ) -> None:  # fmt: skip
     """Draw the variables of each document and task and fill ``pull`` and ``curve`` [D, C]; 0 for empty documents."""
+    target, weight = supervision.target, supervision.weight
+    loss, epsilon = supervision.loss, supervision.epsilon
     stream = np.empty(4, np.uint64)
-    for d in range(doc_start, doc_stop):
+    for d in range(docs[0], docs[1]):
         if doc_ptr[d] == doc_ptr[d + 1]:
             pull[d] = 0.0
             curve[d] = 0.0
@@ -133,10 +137,10 @@ def log_pseudo_likelihood(loss: int, epsilon: float, y: float, w: float, f: floa
 
 
 @kernel
-def log_pseudo_likelihoods(
-    doc_ptr: Int64Array, loss: int, epsilon: float, target: FloatArray, weight: FloatArray, value: FloatArray
-) -> float:
+def log_pseudo_likelihoods(doc_ptr: Int64Array, supervision: Supervision, value: FloatArray) -> float:
     """The same summed over tasks and documents that have words."""
+    target, weight = supervision.target, supervision.weight
+    loss, epsilon = supervision.loss, supervision.epsilon
     total = 0.0
     for d in range(target.shape[0]):
         if doc_ptr[d] < doc_ptr[d + 1]:
@@ -147,7 +151,7 @@ def log_pseudo_likelihoods(
 
 @kernel
 def add_noise(
-    doc_start: int, doc_stop: int, share: float, value: FloatArray, key: np.uint64, pull: FloatArray, curve: FloatArray,
+    docs: Range, share: float, value: FloatArray, key: np.uint64, pull: FloatArray, curve: FloatArray,
     seen: FloatArray,
 ) -> None:  # fmt: skip
     """Draw what proposals may know of each f: ``seen`` = f plus normal noise of precision share · curve.
@@ -156,7 +160,7 @@ def add_noise(
     which is quadratic in f too and goes into ``pull`` and ``curve``.
     """
     stream = np.empty(4, np.uint64)
-    for d in range(doc_start, doc_stop):
+    for d in range(docs[0], docs[1]):
         fill_stream(stream, combine(key, np.uint64(d)))
         for c in range(value.shape[1]):
             more = share * curve[d, c]

@@ -1,4 +1,4 @@
-"""Topics of a supervised model by Metropolis-Hastings with composed proposals: O(tasks) a step, whatever K (exact).
+"""Topics of a supervised model by Metropolis-Hastings with composed proposals: O(tasks) per step, whatever K (exact).
 
 The target for a token of word v in document d, with the token itself taken out of all counts, is (LightMedLDA eq. 15)
 
@@ -24,11 +24,16 @@ was drawn as a variable of the model before the sweep (``augment.add_noise``), a
 """
 
 from math import exp
+from typing import NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.engine.blocks import Block, Tokens
+from topicloom.engine.prior import Prior
+from topicloom.lda.gibbs.mh import Scratch as Sources
 from topicloom.lda.gibbs.mh import find_first
+from topicloom.medlda.state import LabelTerms, MedState
 from topicloom.numerics.alias import build_alias, draw_alias
 from topicloom.numerics.exponent import exponentials, largest
 from topicloom.numerics.jit import bare_kernel, kernel, reducing_kernel, step
@@ -42,6 +47,43 @@ _FIELDS = 4
 _AHEAD = 6  # tokens
 _LINE, _FEW = 16, 64  # counts in a line of the cache; so many are all asked for
 _FLOOR = -60.0  # of g̃ below its largest value: what is proposed too seldom could never be left
+
+
+class Steps(NamedTuple):
+    """Which steps each token takes."""
+
+    n_mh: int
+    kinds: Int64Array  # the proposals in use, of WORD, DOC and EXP
+    mixed: bool  # each step's proposal is drawn at random, once per document; otherwise they are taken in turn
+
+
+class Table(NamedTuple):
+    """The alias table of the proposal by exponent, of the current document."""
+
+    guess: FloatArray  # [K] ∝ exp g̃
+    keep: FloatArray  # [K] as in ``numerics.alias``
+    other: Int32Array  # [K]
+    exponents: FloatArray  # [K] g̃, for as long as the table is made
+    spare: FloatArray  # [K] what ``exponentials`` writes into
+
+
+class Scratch(NamedTuple):
+    """What a block of documents and words writes into while its topics are drawn."""
+
+    word_lines: Int64Array  # [words, _FIELDS] what is needed of a word, in one line of the cache
+    betas: FloatArray  # the same memory: its column _BETA is a float
+    listed: Int64Array  # the current document's tokens whose words are in the block
+    doc: Int32Array  # [K] n_dk of the current document
+    share: FloatArray  # [K] n_dk + α_k of the current document
+    total: FloatArray  # [K] n_k + Σβ
+    slope: FloatArray  # [C] of the current document, with all its tokens
+    slope_without: FloatArray  # [C] the same without the current token
+    bend: FloatArray  # [C] of the current document
+    table: Table
+    proposed: Int64Array  # [n_mh] topics
+    kind_of: Int64Array  # [n_mh] the proposal of each step
+    drawn: FloatArray  # [n_mh] uniform numbers that the current token's proposals come from
+    ahead: FloatArray  # [n_mh] those of the next token
 
 
 @reducing_kernel
@@ -63,41 +105,39 @@ def enter_document(
     slope[:] = 0.0
     for k in range(doc.shape[0]):
         if doc[k] > 0:
-            n, own = float(doc[k]), eta[k]
+            n, weights = float(doc[k]), eta[k]
             for c in range(slope.shape[0]):
-                slope[c] += n * own[c]
+                slope[c] += n * weights[c]
     for c in range(slope.shape[0]):
         slope[c] = (pull[c] - curve[c] * slope[c] * inverse) * inverse
         bend[c] = curve[c] * inverse * inverse
 
 
 @bare_kernel
-def fill_table(
-    n_tokens: int, eta_by_task: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray, bend: FloatArray,
-    work: FloatArray, spare: FloatArray, guess: FloatArray, keep: FloatArray, other: Int32Array,
-) -> None:  # fmt: skip
-    """``guess`` ∝ exp g̃(k) with ``seen`` for m_d/N_d, and its alias table."""
+def fill_table(d: int, n_tokens: int, labels: LabelTerms, seen: FloatArray, bend: FloatArray, table: Table) -> None:
+    """``guess`` ∝ exp g̃(k) of document d with ``seen`` for m_d/N_d, and its alias table."""
+    guess, exponents, pull, curve, seen_here = table.guess, table.exponents, labels.pull[d], labels.curve[d], seen[d]
     n_topics = guess.shape[0]
-    work[:] = 0.0
-    for c in range(eta_by_task.shape[0]):
-        slope, half, own = (pull[c] - curve[c] * seen[c]) / n_tokens, 0.5 * bend[c], eta_by_task[c]
+    exponents[:] = 0.0
+    for c in range(labels.eta_by_task.shape[0]):
+        slope, half, eta = (pull[c] - curve[c] * seen_here[c]) / n_tokens, 0.5 * bend[c], labels.eta_by_task[c]
         for k in range(n_topics):
-            work[k] += own[k] * (slope - half * own[k])
-    top = largest(work)
+            exponents[k] += eta[k] * (slope - half * eta[k])
+    top = largest(exponents)
     for k in range(n_topics):
-        work[k] = max(work[k], top + _FLOOR)
-    exponentials(work, top, guess, spare)
-    build_alias(guess, keep, other)
+        exponents[k] = max(exponents[k], top + _FLOOR)
+    exponentials(exponents, top, guess, table.spare)
+    build_alias(guess, table.keep, table.other)
 
 
 @step
-def _ask_for_word(v: int, word_start: int, of_words: Int64Array) -> None:
-    prefetch(of_words, (v - word_start) * _FIELDS)
+def _ask_for_word(v: int, word_start: int, word_lines: Int64Array) -> None:
+    prefetch(word_lines, (v - word_start) * _FIELDS)
 
 
 @step
 def _ask_for_counts(v: int, k: int, n_topics: int, word_topic: Int32Array) -> None:
-    """All of a word's counts if they are few, else that of the token's own topic."""
+    """All of a word's counts if they are few, otherwise that of the token's own topic."""
     if n_topics <= _FEW:
         for first in range(0, n_topics, _LINE):
             prefetch(word_topic, v * n_topics + first)
@@ -106,16 +146,14 @@ def _ask_for_counts(v: int, k: int, n_topics: int, word_topic: Int32Array) -> No
 
 
 @step
-def _draw_ahead(
-    at: int, n_topics: int, of_words: Int64Array, betas: FloatArray, z_by_word: AnyArray, kind_of: Int64Array,
-    ahead: FloatArray, stream: UInt64Array,
-) -> None:  # fmt: skip
+def _draw_ahead(at: int, n_topics: int, z_by_word: AnyArray, scratch: Scratch, stream: UInt64Array) -> None:
     """Uniform draws for the proposals of a token of a word, and ask for the tokens of the word that they fall on."""
+    ahead = scratch.ahead
     uniforms(stream, ahead)
-    base = of_words[at, _BASE]
-    word_mass = of_words[at, _OTHERS] + betas[at, _BETA] * n_topics
+    base = scratch.word_lines[at, _BASE]
+    word_mass = scratch.word_lines[at, _OTHERS] + scratch.betas[at, _BETA] * n_topics
     for j in range(ahead.shape[0]):
-        if kind_of[j] == WORD:
+        if scratch.kind_of[j] == WORD:
             prefetch(z_by_word, base + int(ahead[j] * word_mass))
 
 
@@ -143,19 +181,22 @@ def _accepts(stay: float, move: float, x: float) -> bool:
 
 
 @bare_kernel
-def _walk(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    alpha: FloatArray, alpha_row: Int32Array, beta_sum: FloatArray,
-    z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
-    eta: FloatArray, eta_by_task: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray,
-    n_mh: int, kinds: Int64Array, mixed: bool, stream: UInt64Array, work: Int64Array,
-    of_words: Int64Array, betas: FloatArray, mine: Int64Array, doc: Int32Array, share: FloatArray, total: FloatArray,
-    slope: FloatArray, bend: FloatArray, out: FloatArray, sums: FloatArray, spare: FloatArray, guess: FloatArray,
-    keep: FloatArray, other: Int32Array, proposed: Int64Array, kind_of: Int64Array, drawn: FloatArray,
-    ahead: FloatArray,
+def _sweep_documents(
+    block: Block, tokens: Tokens, state: MedState, prior: Prior, sources: Sources, labels: LabelTerms,
+    seen: FloatArray, steps: Steps, stream: UInt64Array, work: Int64Array, scratch: Scratch,
 ) -> None:  # fmt: skip
     """As ``sweep_block``, with its scratch."""
+    words, doc_ptr = tokens.words, tokens.doc_ptr
+    word_start, word_stop = block.word_start, block.word_stop
+    z, word_topic, topic = state.z, state.word_topic, state.topic
+    alpha, alpha_row, beta_sum = prior.alpha, prior.alpha_row, prior.beta_sum
+    z_by_word, eta = sources.z_by_word, labels.eta
+    n_mh, kinds = steps.n_mh, steps.kinds
+    word_lines, betas, listed = scratch.word_lines, scratch.betas, scratch.listed
+    doc, share, total = scratch.doc, scratch.share, scratch.total
+    slope, slope_without, bend = scratch.slope, scratch.slope_without, scratch.bend
+    guess, keep, other = scratch.table.guess, scratch.table.keep, scratch.table.other
+    proposed, kind_of, drawn, ahead = scratch.proposed, scratch.kind_of, scratch.drawn, scratch.ahead
     n_topics, n_tasks, n_kinds = topic.shape[0], eta.shape[1], kinds.shape[0]
     for k in range(n_topics):
         total[k] = topic[k] + beta_sum[k]
@@ -163,16 +204,16 @@ def _walk(
         kind_of[j] = kinds[j % n_kinds]
     r, alpha_sum = -1, 0.0
     changed, visited = 0, 0
-    for d in range(doc_start, doc_stop):
+    for d in range(block.doc_start, block.doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        _, n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
+        _, n_own = own_tokens(begin, end, words, word_start, word_stop, listed)
         if n_own == 0:
             continue
         visited += n_own
         for m in range(min(n_own, 2 * _AHEAD)):
-            _ask_for_word(words[mine[m]], word_start, of_words)
+            _ask_for_word(words[listed[m]], word_start, word_lines)
         for m in range(min(n_own, _AHEAD)):
-            _ask_for_counts(words[mine[m]], z[mine[m]], n_topics, word_topic)
+            _ask_for_counts(words[listed[m]], z[listed[m]], n_topics, word_topic)
         if alpha_row[d] != r:
             r = alpha_row[d]
             alpha_sum = sum_of(alpha[r])
@@ -182,35 +223,35 @@ def _walk(
             doc[z[i]] += 1
         for k in range(n_topics):
             share[k] = doc[k] + a[k]
-        enter_document(doc, end - begin, eta, pull[d], curve[d], slope, bend)
-        tabled = False
+        enter_document(doc, end - begin, eta, labels.pull[d], labels.curve[d], slope, bend)
+        needs_table = False
         for j in range(n_mh):
-            if mixed:
+            if steps.mixed:
                 kind_of[j] = kinds[below(stream, n_kinds)]
-            tabled |= kind_of[j] == EXP
-        if tabled:
-            fill_table(end - begin, eta_by_task, pull[d], curve[d], seen[d], bend, sums, spare, guess, keep, other)
+            needs_table |= kind_of[j] == EXP
+        if needs_table:
+            fill_table(d, end - begin, labels, seen, bend, scratch.table)
         of_doc = end - begin - 1  # other tokens
         doc_mass = of_doc + alpha_sum
-        _draw_ahead(words[mine[0]] - word_start, n_topics, of_words, betas, z_by_word, kind_of, ahead, stream)
+        _draw_ahead(words[listed[0]] - word_start, n_topics, z_by_word, scratch, stream)
         for m in range(n_own):
-            i = mine[m]
+            i = listed[m]
             v = words[i]
             at_word = v - word_start
             for j in range(n_mh):
                 drawn[j] = ahead[j]
             if m + 1 < n_own:
-                following = words[mine[m + 1]] - word_start
-                _draw_ahead(following, n_topics, of_words, betas, z_by_word, kind_of, ahead, stream)
+                following = words[listed[m + 1]] - word_start
+                _draw_ahead(following, n_topics, z_by_word, scratch, stream)
             if m + _AHEAD < n_own:
-                later = mine[m + _AHEAD]
+                later = listed[m + _AHEAD]
                 _ask_for_counts(words[later], z[later], n_topics, word_topic)
             if m + 2 * _AHEAD < n_own:
-                _ask_for_word(words[mine[m + 2 * _AHEAD]], word_start, of_words)
-            own = of_words[at_word, _PLACE]  # tokens of a word are met in the order in which they lie in z_by_word
-            of_words[at_word, _PLACE] = own + 1
+                _ask_for_word(words[listed[m + 2 * _AHEAD]], word_start, word_lines)
+            place = word_lines[at_word, _PLACE]  # tokens of a word are met in the order in which they lie in z_by_word
+            word_lines[at_word, _PLACE] = place + 1
             old = int(z[i])
-            b, base, of_word = betas[at_word, _BETA], of_words[at_word, _BASE], of_words[at_word, _OTHERS]
+            b, base, of_word = betas[at_word, _BETA], word_lines[at_word, _BASE], word_lines[at_word, _OTHERS]
             word_mass = of_word + b * n_topics
             moves = 0
             for j in range(n_mh):
@@ -219,7 +260,7 @@ def _walk(
                     u *= word_mass
                     if u < of_word:
                         at = base + int(u)
-                        t = int(z_by_word[at + 1 if at >= own else at])
+                        t = int(z_by_word[at + 1 if at >= place else at])
                     else:
                         t = min(int((u - of_word) / b), n_topics - 1)
                 elif kind == DOC:
@@ -228,7 +269,7 @@ def _walk(
                         at = begin + int(u)
                         t = int(z[at + 1 if at >= i else at])
                     else:
-                        t = draw_alias(alpha_keep[r], alpha_other[r], (u - of_doc) / alpha_sum)
+                        t = draw_alias(sources.alpha_keep[r], sources.alpha_other[r], (u - of_doc) / alpha_sum)
                 else:
                     t = draw_alias(keep, other, u)
                 proposed[j] = t
@@ -243,13 +284,13 @@ def _walk(
             total[old] = topic[old] + beta_sum[old]
             leaving = eta[old]
             for c in range(n_tasks):
-                out[c] = slope[c] + bend[c] * leaving[c]
-            s, here = old, gain(leaving, out, bend)
+                slope_without[c] = slope[c] + bend[c] * leaving[c]
+            s, here = old, gain(leaving, slope_without, bend)
             for j in range(n_mh):
                 t = proposed[j]
                 if t == s:
                     continue
-                there, kind = gain(eta[t], out, bend), kind_of[j]
+                there, kind = gain(eta[t], slope_without, bend), kind_of[j]
                 if kind == WORD:
                     stay, move = share[s] * total[t], share[t] * total[s]
                 elif kind == DOC:
@@ -269,53 +310,67 @@ def _walk(
             if s != old:
                 joining = eta[s]
                 for c in range(n_tasks):
-                    slope[c] = out[c] - bend[c] * joining[c]
+                    slope[c] = slope_without[c] - bend[c] * joining[c]
                 z[i] = s
-                z_by_word[own] = s
+                z_by_word[place] = s
                 changed += 1
     work[0] = changed
     work[1] = visited * n_mh
 
 
+@step
+def _new_scratch(block: Block, doc_ptr: Int64Array, prior: Prior, sources: Sources, n_tasks: int, n_mh: int) -> Scratch:
+    """Made here, once per block, since ``_sweep_documents`` makes no arrays."""
+    word_start, word_stop, word_ptr, beta = block.word_start, block.word_stop, sources.word_ptr, prior.beta
+    n_topics = prior.alpha.shape[1]
+    place = find_first(word_ptr, sources.token, word_start, word_stop, doc_ptr[block.doc_start])
+    word_lines = np.empty((max(word_stop - word_start, 0), _FIELDS), np.int64)
+    betas = word_lines.view(np.float64)
+    for v in range(word_start, word_stop):
+        line = word_lines[v - word_start]
+        line[_BASE], line[_OTHERS] = word_ptr[v], word_ptr[v + 1] - word_ptr[v] - 1
+        line[_PLACE], betas[v - word_start, _BETA] = place[v - word_start], beta[v]
+    longest = 0
+    for d in range(block.doc_start, block.doc_stop):
+        longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
+    table = Table(
+        guess=np.ones(n_topics),
+        keep=np.empty(n_topics),
+        other=np.empty(n_topics, np.int32),
+        exponents=np.empty(n_topics),
+        spare=np.empty(n_topics),
+    )
+    return Scratch(
+        word_lines=word_lines,
+        betas=betas,
+        listed=np.empty(longest + 1, np.int64),
+        doc=np.zeros(n_topics, np.int32),
+        share=np.empty(n_topics),
+        total=np.empty(n_topics),
+        slope=np.empty(n_tasks),
+        slope_without=np.empty(n_tasks),
+        bend=np.empty(n_tasks),
+        table=table,
+        proposed=np.empty(n_mh, np.int64),
+        kind_of=np.empty(n_mh, np.int64),
+        drawn=np.empty(n_mh),
+        ahead=np.empty(n_mh),
+    )
+
+
 @kernel
 def sweep_block(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
-    eta: FloatArray, eta_by_task: FloatArray, pull: FloatArray, curve: FloatArray, seen: FloatArray,
-    n_mh: int, kinds: Int64Array, mixed: bool, stream: UInt64Array, work: Int64Array,
+    block: Block, tokens: Tokens, state: MedState, prior: Prior, sources: Sources, labels: LabelTerms,
+    seen: FloatArray, steps: Steps, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Take ``n_mh`` steps for every token of the given documents whose word is in the given range.
 
-    ``kinds`` are the proposals in use: taken in turn, or, if ``mixed``, each step's drawn at random once a document,
-    which processors can foresee within it. The numbers that proposals come from are drawn while the token before is at
-    work, so that the memory they point to is there in time; what is there is read when it is the token's turn.
+    A proposal that is drawn once per document, if they are ``mixed``, is one that processors can foresee within it.
+    The numbers that proposals come from are drawn while the token before is at work, so that the memory they point to
+    is there in time; what is there is read when it is the token's turn.
     Where all proposals are the token's present topic, nothing else is looked at. Nothing of a word outside the range
     is asked for: another thread writes there, and would have to wait until it has its memory back.
     ``work`` returns how many tokens changed and how many topics were proposed.
     """
-    n_topics, n_tasks = topic.shape[0], eta.shape[1]
-    place = find_first(word_ptr, token, word_start, word_stop, doc_ptr[doc_start])
-    of_words = np.empty((max(word_stop - word_start, 0), _FIELDS), np.int64)  # what is needed of a word in one line
-    betas = of_words.view(np.float64)
-    for v in range(word_start, word_stop):
-        own = of_words[v - word_start]
-        own[_BASE], own[_OTHERS] = word_ptr[v], word_ptr[v + 1] - word_ptr[v] - 1
-        own[_PLACE], betas[v - word_start, _BETA] = place[v - word_start], beta[v]
-    longest = 0
-    for d in range(doc_start, doc_stop):
-        longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
-    mine = np.empty(longest + 1, np.int64)
-    doc, other = np.zeros(n_topics, np.int32), np.empty(n_topics, np.int32)
-    share, total = np.empty(n_topics), np.empty(n_topics)  # n_dk + α_k of the current document, n_k + Σβ
-    slope, bend, out = np.empty(n_tasks), np.empty(n_tasks), np.empty(n_tasks)
-    sums, spare, guess, keep = np.empty(n_topics), np.empty(n_topics), np.ones(n_topics), np.empty(n_topics)
-    proposed, kind_of = np.empty(n_mh, np.int64), np.empty(n_mh, np.int64)
-    drawn, ahead = np.empty(n_mh), np.empty(n_mh)
-    _walk(
-        doc_start, doc_stop, word_start, word_stop, words, doc_ptr, z, word_topic, topic, alpha, alpha_row, beta_sum,
-        z_by_word, alpha_keep, alpha_other, eta, eta_by_task, pull, curve, seen, n_mh, kinds, mixed, stream, work,
-        of_words, betas, mine, doc, share, total, slope, bend, out, sums, spare, guess, keep, other, proposed, kind_of,
-        drawn, ahead,
-    )  # fmt: skip
+    scratch = _new_scratch(block, tokens.doc_ptr, prior, sources, labels.eta.shape[1], steps.n_mh)
+    _sweep_documents(block, tokens, state, prior, sources, labels, seen, steps, stream, work, scratch)

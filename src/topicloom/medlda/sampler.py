@@ -11,59 +11,38 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import estimates
-from topicloom.engine.blocks import Block, Range
+from topicloom.engine.blocks import Block, Range, Tokens, tokens_of
 from topicloom.engine.checks import check_topics
 from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, soft_topic_counts
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule, assignments_and_prior
 from topicloom.engine.shards import Draw, Loads, sweep_blocks
-from topicloom.engine.state import AnyState, State, rebuild_counts
+from topicloom.engine.state import AnyState, rebuild_counts
 from topicloom.engine.threads import cut, private, run_parallel
 from topicloom.files.checks import Contents, Expected
 from topicloom.lda.gibbs import joint
 from topicloom.lda.gibbs.first_topics import first_topics
 from topicloom.lda.gibbs.mh import make_scratch
 from topicloom.lda.gibbs.online_start import place_online
-from topicloom.medlda import augment
-from topicloom.medlda import dense as medlda_dense
-from topicloom.medlda import proposals as medlda
-from topicloom.medlda import soft_counts as medlda_soft
-from topicloom.medlda import weights as medlda_weights
+from topicloom.medlda import augment, dense, proposals, soft_counts, weights
+from topicloom.medlda.state import LabelTerms, MedState, Supervision
+from topicloom.medlda.weights import CoordinateScratch, DocTopics, TopicDocs
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.rng import Purpose, path_key
 
 LOSSES = {"hinge": augment.HINGE, "logistic": augment.LOGISTIC, "epsilon_insensitive": augment.EPSILON_INSENSITIVE}
 SAMPLERS = ("auto", "mh", "dense")
 COMPOSITIONS = ("mixture", "cycle", "doc", "word", "exp")
-_KINDS = {"doc": medlda.DOC, "word": medlda.WORD, "exp": medlda.EXP}
+_KINDS = {"doc": proposals.DOC, "word": proposals.WORD, "exp": proposals.EXP}
 _WITH_TABLE = ("mixture", "cycle", "exp")
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
-_ON_LINE = 100  # from so many topics on proposals take long to leave topics that were drawn at random
+_MANY_TOPICS = 100  # from so many on, proposals take long to leave topics that were drawn at random
 _VECTORS = 8  # tasks that the sums over them take at a time
 _PARTS = 16  # of documents, for threads; changes no draw
-
-
-class MedState(NamedTuple):
-    """Counts as a dense matrix, the classifier's weights, and the documents' targets: C tasks share topics."""
-
-    z: AnyArray
-    word_topic: Int32Array  # [V, K]
-    topic: Int64Array  # [K]
-    eta: FloatArray  # [K, C] the classifier's weights, latent as z is
-    task: Int64Array  # [C] which of a model's tasks these are
-    target: FloatArray  # [D, C] −1 and 1, or numbers
-    weight: FloatArray  # [D, C] λ, the weight of the loss
-    loss: int  # as in ``medlda.augment``
-    epsilon: float
-    nu: float  # prior precision of η
-
-    def as_dense(self) -> State:
-        """The counts alone."""
-        return State(self.z, self.word_topic, self.topic)
 
 
 class Tasks(NamedTuple):
@@ -84,15 +63,6 @@ class Options(NamedTuple):
     composition: str = "mixture"
     n_gibbs: int = 2
     n_chains: int = 1
-
-
-class Pairs(NamedTuple):
-    """The topics of each document, ``number[d]`` of them from ``ptr[d]`` on, and their shares."""
-
-    ptr: Int64Array
-    number: Int64Array
-    topics: Int32Array
-    share: FloatArray
 
 
 class Losses(NamedTuple):
@@ -119,15 +89,17 @@ def medlda_sampler(tasks: Tasks, options: Options = Options()) -> Sampler:  # no
     target, weight = as_input(tasks.target), as_input(tasks.weight)
 
     def restore(corpus: Corpus, z: AnyArray, n_topics: int, eta: FloatArray, task: Int64Array) -> AnyState:
+        counts = rebuild_counts(corpus, z, n_topics)
         return MedState(
-            *rebuild_counts(corpus, z, n_topics), np.ascontiguousarray(eta, np.float64).copy(), task,
-            as_input(target[:, task]), as_input(weight[:, task]), LOSSES[tasks.loss], tasks.epsilon, tasks.nu,
+            counts.z, counts.word_topic, counts.topic, np.ascontiguousarray(eta, np.float64).copy(), task,
+            Supervision(as_input(target[:, task]), as_input(weight[:, task]), LOSSES[tasks.loss], float(tasks.epsilon)),
+            float(tasks.nu),
         )  # fmt: skip
 
     def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
         assert len(prior.boost) == 0, "seed words are not for supervised topics"
         task = np.array(tasks.groups[key.chain // options.n_chains], np.int64)
-        one_by_one = options.sampler != "dense" and prior.n_topics >= _ON_LINE
+        one_by_one = options.sampler != "dense" and prior.n_topics >= _MANY_TOPICS
         z = place_online(corpus, prior, key).z if one_by_one else first_topics(corpus, prior, key)
         return restore(corpus, z, prior.n_topics, np.zeros((prior.n_topics, len(task))), task)
 
@@ -142,11 +114,11 @@ def medlda_sampler(tasks: Tasks, options: Options = Options()) -> Sampler:  # no
         return Restored(restore(corpus, arrays["z"], prior.n_topics, arrays["eta"], arrays["task"]), prior)
 
     def check(file: Contents, corpus: Corpus, index: int) -> None:
-        own = np.array(tasks.groups[index // options.n_chains])
+        task = np.array(tasks.groups[index // options.n_chains])
         check_topics(file, corpus, index)
-        file.sizes["C"] = len(own)
+        file.sizes["C"] = len(task)
         file.expect({"task": Expected("i8", ("C",)), "eta": Expected("f8", ("K", "C"))})
-        file.equals("task", own, "the model's tasks")
+        file.equals("task", task, "the model's tasks")
         if file.info["kept"]:
             file.expect({"kept_eta": Expected("f8", ("K", "C"))})
 
@@ -166,42 +138,44 @@ def sweep_all(
     noisy = sampler != "dense" and options.composition in _WITH_TABLE
     losses, loads = draw_losses(corpus, state, key, schedule, noisy)
     if sampler == "dense":
-        _, info = draw_topics_dense(corpus, state, prior, key, schedule, *losses[:2])
+        _, info = draw_topics_dense(corpus, state, prior, key, schedule, losses.pull, losses.curve)
     else:
         _, info = draw_topics(corpus, state, prior, key, schedule, losses, options.composition, loads)
     n_gibbs = 0 if options.sampler == "dense" else options.n_gibbs
-    draw_weights(corpus, state, key, schedule.n_jobs, *losses[:2], n_gibbs)
+    draw_weights(corpus, state, key, schedule.n_jobs, losses.pull, losses.curve, n_gibbs)
     return state, info
 
 
 # -- the parts of a sweep ------------------------------------------------------------------------------------------
 
 
-def new_pairs(corpus: Corpus, n_topics: int) -> tuple[list[Range], Pairs]:
-    """Parts of the documents, and room for the pairs of each part: what is not needed is never touched."""
+def new_doc_topics(corpus: Corpus, n_topics: int) -> tuple[list[Range], DocTopics]:
+    """Parts of the documents, and room for the topics of each part: what is not needed is never touched."""
     parts = cut(corpus.doc_lengths, _PARTS)
     ends = np.concatenate(([0], np.cumsum(np.minimum(corpus.doc_lengths, n_topics), dtype=np.int64)))
     ptr, number = np.empty(corpus.n_docs, np.int64), np.empty(corpus.n_docs, np.int64)
     for i, (start, _) in enumerate(parts):
         ptr[start] = ends[start] + i
     room = int(ends[-1]) + len(parts)
-    return parts, Pairs(ptr, number, np.empty(room, np.int32), np.empty(room))
+    return parts, DocTopics(ptr, number, np.empty(room, np.int32), np.empty(room))
 
 
-def find_values(corpus: Corpus, state: MedState, part: Range, pairs: Pairs, eta: FloatArray, out: FloatArray) -> None:
-    """The pairs of some documents and f, what the classifier says of them; 0 of one without words."""
+def find_values(
+    corpus: Corpus, state: MedState, docs: Range, doc_topics: DocTopics, eta: FloatArray, out: FloatArray
+) -> None:
+    """The topics of some documents and f, what the classifier says of them; 0 of one without words."""
     count = private(np.zeros(len(state.topic), np.int64))
-    medlda_weights.list_pairs(*part, corpus.doc_ptr, state.z, count, *pairs)
-    medlda_weights.values(*part, *pairs, eta, out)
+    weights.list_topics(docs, corpus.doc_ptr, state.z, count, doc_topics)
+    weights.values(docs, doc_topics, eta, out)
 
 
-def values(corpus: Corpus, state: MedState, n_jobs: int = 1) -> tuple[Pairs, FloatArray]:
-    """The pairs of all documents and f [D, C up to whole vectors]."""
+def values(corpus: Corpus, state: MedState, n_jobs: int = 1) -> tuple[DocTopics, FloatArray]:
+    """The topics of all documents and f [D, C up to whole vectors]."""
     eta = _widened(state.eta)
-    parts, pairs = new_pairs(corpus, len(state.topic))
+    parts, doc_topics = new_doc_topics(corpus, len(state.topic))
     value = np.empty((corpus.n_docs, eta.shape[1]))
-    run_parallel(lambda part: find_values(corpus, state, part, pairs, eta, value), parts, n_jobs)
-    return pairs, value
+    run_parallel(lambda docs: find_values(corpus, state, docs, doc_topics, eta, value), parts, n_jobs)
+    return doc_topics, value
 
 
 def draw_losses(
@@ -212,21 +186,19 @@ def draw_losses(
     All that is done with a document before its topics are drawn is done at once, as threads that meet wait.
     """
     eta = _widened(state.eta)
-    parts, pairs = new_pairs(corpus, len(state.topic))
+    parts, doc_topics = new_doc_topics(corpus, len(state.topic))
     shape = corpus.n_docs, eta.shape[1]
     value, pull, curve = np.empty(shape), np.zeros(shape), np.zeros(shape)
     losses = _room_for_noise(pull, curve) if noisy else Losses(pull, curve, pull, curve, value)
     loads = np.empty(corpus.n_docs, np.int64)
-    path = path_key(key.seed, Purpose.AUGMENTATION, key.chain, key.sweep)
+    stream_key = path_key(key.seed, Purpose.AUGMENTATION, key.chain, key.sweep)
 
-    def run(part: Range) -> None:
-        find_values(corpus, state, part, pairs, eta, value)
-        medlda_weights.loads(*part, corpus.doc_ptr, *pairs[:2], pairs.share, schedule.n_shards, loads)
-        augment.augment(
-            *part, corpus.doc_ptr, state.loss, state.epsilon, state.target, state.weight, value, path, pull, curve
-        )
+    def run(docs: Range) -> None:
+        find_values(corpus, state, docs, doc_topics, eta, value)
+        weights.loads(docs, corpus.doc_ptr, doc_topics, schedule.n_shards, loads)
+        augment.augment(docs, corpus.doc_ptr, state.supervision, value, stream_key, pull, curve)
         if noisy:
-            _add_noise(part, key, value, losses)
+            _add_noise(docs, key, value, losses)
 
     run_parallel(run, parts, schedule.n_jobs)
     return losses, loads
@@ -236,12 +208,12 @@ def _room_for_noise(pull: FloatArray, curve: FloatArray) -> Losses:
     return Losses(pull, curve, np.empty_like(pull), np.empty_like(pull), np.empty_like(pull))
 
 
-def _add_noise(part: Range, key: Key, value: FloatArray, losses: Losses) -> None:
-    rows = slice(*part)
+def _add_noise(docs: Range, key: Key, value: FloatArray, losses: Losses) -> None:
+    rows = slice(*docs)
     losses.noisy_pull[rows] = losses.pull[rows]
     losses.noisy_curve[rows] = losses.curve[rows]
-    path = path_key(key.seed, Purpose.NOISE, key.chain, key.sweep)
-    augment.add_noise(*part, _NOISE_SHARE, value, path, *losses[2:])
+    stream_key = path_key(key.seed, Purpose.NOISE, key.chain, key.sweep)
+    augment.add_noise(docs, _NOISE_SHARE, value, stream_key, losses.noisy_pull, losses.noisy_curve, losses.seen)
 
 
 def with_noise(value: FloatArray, pull: FloatArray, curve: FloatArray, key: Key) -> Losses:
@@ -256,18 +228,20 @@ def draw_topics(
     loads: Int64Array | None = None,
 ) -> tuple[AnyState, Info]:  # fmt: skip
     """Topics by proposals. Shards have documents of equal ``loads``, which follow from z, or of equal lengths."""
-    whole = composition in ("mixture", "cycle")
-    kinds = np.array(sorted(_KINDS.values()) if whole else [_KINDS[composition]], np.int64)
-    scratch = make_scratch(corpus, state, prior, schedule.n_jobs)[:5]
-    of_tasks = _widened(state.eta), np.ascontiguousarray(state.eta.T), *losses[2:]
+    all_kinds = composition in ("mixture", "cycle")
+    kinds = np.array(sorted(_KINDS.values()) if all_kinds else [_KINDS[composition]], np.int64)
+    steps = proposals.Steps(schedule.n_mh, kinds, composition == "mixture")
+    sources = make_scratch(corpus, state, prior, schedule.n_jobs)
+    by_task = np.ascontiguousarray(state.eta.T)
+    labels = LabelTerms(_widened(state.eta), by_task, losses.noisy_pull, losses.noisy_curve)
 
     def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
-        def draw(docs: Range, own: AnyState, rng: AnyArray) -> Int64Array:
+        tokens = tokens_of(corpus)
+
+        def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
             work = np.zeros(2, np.int64)
-            medlda.sweep_block(
-                *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], *scratch,
-                *of_tasks, schedule.n_mh, kinds, composition == "mixture", rng, work,
-            )  # fmt: skip
+            block = Block(docs[0], docs[1], words[0], words[1])
+            proposals.sweep_block(block, tokens, state, prior, sources, labels, losses.seen, steps, rng, work)
             return work
 
         return draw
@@ -291,15 +265,15 @@ def draw_topics_dense(
     corpus: Corpus, state: MedState, prior: Prior, key: Key, schedule: Schedule, pull: FloatArray, curve: FloatArray
 ) -> tuple[AnyState, Info]:
     """Topics by their full conditional."""
-    by_task = np.ascontiguousarray(state.eta.T)
+    labels = LabelTerms(state.eta, np.ascontiguousarray(state.eta.T), pull, curve)
 
     def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
-        def draw(docs: Range, own: AnyState, rng: AnyArray) -> Int64Array:
+        tokens = tokens_of(corpus)
+
+        def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
             work = np.zeros(2, np.int64)
-            medlda_dense.sweep_block(
-                *docs, *words, corpus.words, corpus.doc_ptr, *cast(MedState, own)[:3], *prior[:4], state.eta, by_task,
-                pull, curve, rng, work,
-            )  # fmt: skip
+            block = Block(docs[0], docs[1], words[0], words[1])
+            dense.sweep_block(block, tokens, state, prior, labels, rng, work)
             return work
 
         return draw
@@ -311,26 +285,24 @@ def draw_weights(
     corpus: Corpus, state: MedState, key: Key, n_jobs: int, pull: FloatArray, curve: FloatArray, n_gibbs: int
 ) -> None:
     """New weights in place of the state's: ``n_gibbs`` rounds, one after the other; with 0 all of a task at once."""
-    pairs, value = values(corpus, state, n_jobs)
-    path = path_key(key.seed, Purpose.WEIGHTS, key.chain, key.sweep)
+    doc_topics, value = values(corpus, state, n_jobs)
+    stream_key = path_key(key.seed, Purpose.WEIGHTS, key.chain, key.sweep)
     if n_gibbs == 0:
         run_parallel(
-            lambda part: medlda_weights.draw_joint(*part, *pairs, pull, curve, state.nu, path, state.eta),
+            lambda tasks: weights.draw_joint(tasks, doc_topics, pull, curve, state.nu, stream_key, state.eta),
             cut(np.ones(state.eta.shape[1], np.int64), n_jobs), n_jobs,
         )  # fmt: skip
         return
-    columns = by_topic(pairs, len(state.topic))
+    topic_docs = by_topic(doc_topics, len(state.topic))
 
-    def run(part: Range) -> None:
-        eta = private(_widened(state.eta[:, slice(*part)]))
+    def run(tasks: Range) -> None:
+        eta = private(_widened(state.eta[:, slice(*tasks)]))
         rest, bend = (np.zeros((corpus.n_docs, eta.shape[1])) for _ in range(2))
-        medlda_weights.residuals(*part, pull, curve, value, rest, bend)
+        weights.residuals(tasks, pull, curve, value, rest, bend)
         streams, numbers = np.zeros((eta.shape[1], 4), np.uint64), np.zeros(eta.shape[1])
-        medlda_weights.draw_coordinates(
-            part[0], *columns, rest, bend, state.nu, n_gibbs, path, eta, private(streams), private(eta),
-            private(numbers), private(numbers),
-        )  # fmt: skip
-        state.eta[:, slice(*part)] = eta[:, : part[1] - part[0]]
+        scratch = CoordinateScratch(private(streams), private(eta), private(numbers), private(numbers))
+        weights.draw_coordinates(tasks[0], topic_docs, rest, bend, state.nu, n_gibbs, stream_key, eta, scratch)
+        state.eta[:, slice(*tasks)] = eta[:, : tasks[1] - tasks[0]]
 
     run_parallel(run, _cut_tasks(state.eta.shape[1], n_jobs), n_jobs)
 
@@ -341,12 +313,12 @@ def _cut_tasks(n: int, n_jobs: int) -> list[Range]:
     return [(start * _VECTORS, min(stop * _VECTORS, n)) for start, stop in vectors]
 
 
-def by_topic(pairs: Pairs, n_topics: int) -> tuple[Int64Array, Int32Array, FloatArray]:
-    """The same pairs with each topic's documents side by side: where they start, documents, shares."""
-    n = int(pairs.number.sum())
-    ptr, docs, share = np.zeros(n_topics + 1, np.int64), np.empty(n, np.int32), np.empty(n)
-    medlda_weights.by_topic(*pairs, ptr, docs, share)
-    return ptr, docs, share
+def by_topic(doc_topics: DocTopics, n_topics: int) -> TopicDocs:
+    """The same with each topic's documents side by side."""
+    n = int(doc_topics.number.sum())
+    out = TopicDocs(np.zeros(n_topics + 1, np.int64), np.empty(n, np.int32), np.empty(n))
+    weights.by_topic(doc_topics, out)
+    return out
 
 
 # -- the joint -----------------------------------------------------------------------------------------------------
@@ -356,22 +328,19 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) ->
     """log of the regularised posterior's density at (z, η), up to a constant, augmented variables integrated out."""
     own = cast(MedState, state)
     _, value = values(corpus, own, n_jobs)
-    losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.loss, own.epsilon, own.target, own.weight, value)
+    losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.supervision, value)
     normal = 0.5 * own.eta.size * np.log(own.nu / (2 * np.pi)) - 0.5 * own.nu * float(np.sum(own.eta**2))
     return joint.log_joint(corpus, own.as_dense(), prior, n_jobs) + losses + float(normal)
 
 
 def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
     """p(z_token = k | all other topics, η), augmented variables integrated out, as soft counts use it."""
-    own = cast(MedState, state)
     d = int(corpus.token_docs[token])
     words = np.full(corpus.n_tokens, -1, np.int32)
     words[token] = corpus.words[token]
     out = np.zeros((corpus.n_docs, prior.n_topics))
-    medlda_soft.add_soft_counts(
-        d, d + 1, 0, corpus.n_words, words, corpus.doc_ptr, *own[:4], own.target, own.weight, own.loss, own.epsilon,
-        *prior[:4], out, np.zeros((0, 0)),
-    )  # fmt: skip
+    block, tokens = Block(d, d + 1, 0, corpus.n_words), Tokens(words, corpus.doc_ptr)
+    soft_counts.add_soft_counts(block, tokens, state, prior, out, np.zeros((0, 0)))
     return np.asarray(out[d])
 
 
@@ -390,12 +359,10 @@ def topic_counts(
     if estimator == "standard":
         found = estimates.topic_counts(corpus, state, prior, estimator, docs=docs, words=words, n_jobs=n_jobs)
     else:
-        of_task = (state.eta, state.target, state.weight, state.loss, state.epsilon)
+        tokens = tokens_of(corpus)
 
-        def add(part: Block, doc: FloatArray, word: FloatArray) -> None:
-            medlda_soft.add_soft_counts(
-                *part, corpus.words, corpus.doc_ptr, *state.as_dense(), *of_task, *prior[:4], doc, word
-            )
+        def add(block: Block, doc: FloatArray, word: FloatArray) -> None:
+            soft_counts.add_soft_counts(block, tokens, state, prior, doc, word)
 
         found = soft_topic_counts(corpus, prior, add, docs=docs, words=words, n_jobs=n_jobs)
     return replace(found, eta=state.eta.copy())

@@ -9,19 +9,24 @@ from math import exp
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray
+from topicloom.engine.blocks import Block, Tokens
+from topicloom.engine.prior import Prior
 from topicloom.medlda.augment import log_pseudo_likelihood
+from topicloom.medlda.state import MedState
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.search import put_in_order
 from topicloom.numerics.sums import sum_of
 
 
 @kernel
-def weigh_losses(
-    n_tokens: int, sums: FloatArray, leaving: FloatArray, eta: FloatArray, loss: int, epsilon: float,
-    target: FloatArray, weight: FloatArray, out: FloatArray,
-) -> None:  # fmt: skip
-    """exp(−losses) for each topic that a token may have, up to a factor; ``sums`` is Σ_k n_dk η_kc of all tokens."""
+def weigh_losses(own: int, d: int, n_tokens: int, sums: FloatArray, state: MedState, out: FloatArray) -> None:
+    """exp(−losses) of a document for each topic that a token of topic ``own`` may have instead, up to a factor.
+
+    ``sums`` is Σ_k n_dk η_kc of all tokens.
+    """
+    eta, leaving, loss, epsilon = state.eta, state.eta[own], state.supervision.loss, state.supervision.epsilon
+    target, weight = state.supervision.target[d], state.supervision.weight[d]
     top = -np.inf
     for k in range(eta.shape[0]):
         s = 0.0
@@ -44,20 +49,21 @@ def _add_sums(z: AnyArray, begin: int, end: int, eta: FloatArray, sums: FloatArr
 
 @kernel
 def add_soft_counts(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
-    z: AnyArray, word_topic: Int32Array, topic: Int64Array, eta: FloatArray, target: FloatArray, weight: FloatArray,
-    loss: int, epsilon: float, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    out_doc: FloatArray, out_word: FloatArray,
-) -> None:  # fmt: skip
-    """As ``soft_counts.add_soft_counts``: Σ_j T(z_dj = k) for the given documents and words."""
+    block: Block, tokens: Tokens, state: MedState, prior: Prior, out_doc: FloatArray, out_word: FloatArray
+) -> None:
+    """Σ_j T(z_dj = k) for the given documents and words, added to the outputs; one without rows is left out."""
+    words, doc_ptr = tokens.words, tokens.doc_ptr
+    z, word_topic, topic, eta = state.z, state.word_topic, state.topic, state.eta
+    alpha, alpha_row, beta, beta_sum = prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum
+    word_start, word_stop = block.word_start, block.word_stop
     n_topics = topic.shape[0]
-    part, coef, losses, sums = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(eta.shape[1])
+    weight, coef, losses, sums = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(eta.shape[1])
     doc = np.empty(n_topics, np.int32)
     longest = 0
-    for d in range(doc_start, doc_stop):
+    for d in range(block.doc_start, block.doc_stop):
         longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
     keys = np.empty(longest, np.int64)
-    for d in range(doc_start, doc_stop):
+    for d in range(block.doc_start, block.doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         a = alpha[alpha_row[d]]
         doc[:] = 0
@@ -80,19 +86,19 @@ def add_soft_counts(
             v = key & 0xFFFFFFFF
             if key >> 32 != own:
                 own = key >> 32
-                weigh_losses(end - begin, sums, eta[own], eta, loss, epsilon, target[d], weight[d], losses)
+                weigh_losses(own, d, end - begin, sums, state, losses)
                 for k in range(n_topics):
                     coef[k] = losses[k] * (doc[k] + a[k]) / (topic[k] + beta_sum[k])
                 coef[own] = losses[own] * (doc[own] - 1 + a[own]) / (topic[own] - 1 + beta_sum[own])
             row = word_topic[v]
             for k in range(n_topics):
-                part[k] = (row[k] + beta[v]) * coef[k]
-            part[own] = (row[own] - 1 + beta[v]) * coef[own]
-            scale = (j - i) / sum_of(part)
+                weight[k] = (row[k] + beta[v]) * coef[k]
+            weight[own] = (row[own] - 1 + beta[v]) * coef[own]
+            scale = (j - i) / sum_of(weight)
             if out_doc.shape[0] > 0:
                 for k in range(n_topics):
-                    out_doc[d, k] += part[k] * scale
+                    out_doc[d, k] += weight[k] * scale
             if out_word.shape[0] > 0:
                 for k in range(n_topics):
-                    out_word[v, k] += part[k] * scale
+                    out_word[v, k] += weight[k] * scale
             i = j

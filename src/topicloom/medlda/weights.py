@@ -7,10 +7,12 @@ at once, by Cholesky. Tasks do not meet, and each has a stream of its own, so th
 """
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.engine.blocks import Range
 from topicloom.numerics.jit import bare_kernel, kernel
 from topicloom.numerics.rng import combine, fill_stream
 from topicloom.numerics.search import put_in_order
@@ -20,18 +22,43 @@ _TOKEN, _MOVE, _DOCUMENT = 86.0, 138.0, 2500  # nanoseconds on news20, K = 40, b
 _SCAN = 8  # topics that are looked at, present or not, in the time that it takes to put one in order
 
 
-@bare_kernel
-def list_pairs(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, count: Int64Array, ptr: Int64Array,
-    number: Int64Array, topics: Int32Array, share: FloatArray,
-) -> None:  # fmt: skip
-    """The topics of each document, ascending, with their shares n_dk/N_d: ``number[d]`` of them from ``ptr[d]`` on.
+class DocTopics(NamedTuple):
+    """The topics of each document, ascending, and their shares n_dk/N_d: ``number[d]`` of them from ``ptr[d]`` on."""
 
-    Documents follow one another from ``ptr[doc_start]`` on, which is given; one place more than they fill is written.
-    ``count`` is scratch, a zero a topic.
+    ptr: Int64Array  # [D]
+    number: Int64Array  # [D]
+    topics: Int32Array
+    share: FloatArray
+
+
+class TopicDocs(NamedTuple):
+    """The same pairs with each topic's documents side by side, ascending, from ``ptr[k]`` to ``ptr[k + 1]``."""
+
+    ptr: Int64Array  # [K + 1]
+    docs: Int32Array
+    share: FloatArray
+
+
+class CoordinateScratch(NamedTuple):
+    """What ``draw_coordinates`` writes into, for C tasks."""
+
+    streams: UInt64Array  # [C, 4] a random stream for each task
+    precision: FloatArray  # [K, C] of each weight, without ν
+    mean: FloatArray  # [C]
+    change: FloatArray  # [C]
+
+
+@bare_kernel
+def list_topics(docs: Range, doc_ptr: Int64Array, z: AnyArray, count: Int64Array, doc_topics: DocTopics) -> None:
+    """Fill in the topics of some documents.
+
+    Documents follow one another from ``ptr`` of the first on, which is given; one place more than they fill is written.
+    ``count`` is scratch, a zero for each topic.
     """
-    n_topics, n = count.shape[0], ptr[doc_start]
-    for d in range(doc_start, doc_stop):
+    ptr, number = doc_topics.ptr, doc_topics.number
+    topics, share = doc_topics.topics, doc_topics.share
+    n_topics, n = count.shape[0], ptr[docs[0]]
+    for d in range(docs[0], docs[1]):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         first = n
         if n_topics <= _SCAN * (end - begin):
@@ -55,15 +82,13 @@ def list_pairs(
 
 
 @bare_kernel
-def loads(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, ptr: Int64Array, number: Int64Array, share: FloatArray,
-    entries: int, out: Int64Array,
-) -> None:  # fmt: skip
-    """About what it will cost to draw the topics of each document, which is entered so many times.
+def loads(docs: Range, doc_ptr: Int64Array, doc_topics: DocTopics, entries: int, out: Int64Array) -> None:
+    """About what it will cost to draw the topics of each document, which is entered ``entries`` times.
 
     A token costs most where proposals differ from its topic, as often as two tokens of the document do.
     """
-    for d in range(doc_start, doc_stop):
+    ptr, number, share = doc_topics.ptr, doc_topics.number, doc_topics.share
+    for d in range(docs[0], docs[1]):
         alike = 0.0
         for j in range(ptr[d], ptr[d] + number[d]):
             alike += share[j] * share[j]
@@ -71,11 +96,11 @@ def loads(
 
 
 @bare_kernel
-def by_topic(
-    ptr: Int64Array, number: Int64Array, topics: Int32Array, share: FloatArray, topic_ptr: Int64Array,
-    docs: Int32Array, own: FloatArray,
-) -> None:  # fmt: skip
-    """The same pairs with each topic's documents side by side, ascending, and where they start, zeros before."""
+def by_topic(doc_topics: DocTopics, out: TopicDocs) -> None:
+    """The same pairs by topic; ``out.ptr`` is 0 before."""
+    ptr, number = doc_topics.ptr, doc_topics.number
+    topics, share = doc_topics.topics, doc_topics.share
+    topic_ptr = out.ptr
     for d in range(ptr.shape[0]):
         for j in range(ptr[d], ptr[d] + number[d]):
             topic_ptr[topics[j] + 1] += 1
@@ -85,20 +110,19 @@ def by_topic(
         for j in range(ptr[d], ptr[d] + number[d]):
             topic_ptr[topics[j] + 1] -= 1
             at = topic_ptr[topics[j] + 1]
-            docs[at] = d
-            own[at] = share[j]
+            out.docs[at] = d
+            out.share[at] = share[j]
     for k in range(topic_ptr.shape[0] - 1):
         topic_ptr[k] = topic_ptr[k + 1]
-    topic_ptr[topic_ptr.shape[0] - 1] = docs.shape[0]
+    topic_ptr[topic_ptr.shape[0] - 1] = out.docs.shape[0]
 
 
 @bare_kernel
-def values(
-    doc_start: int, doc_stop: int, ptr: Int64Array, number: Int64Array, topics: Int32Array, share: FloatArray,
-    eta: FloatArray, out: FloatArray,
-) -> None:  # fmt: skip
+def values(docs: Range, doc_topics: DocTopics, eta: FloatArray, out: FloatArray) -> None:
     """f [D, C] = Σ_k z̄_dk η_kc of the given documents."""
-    for d in range(doc_start, doc_stop):
+    ptr, number = doc_topics.ptr, doc_topics.number
+    topics, share = doc_topics.topics, doc_topics.share
+    for d in range(docs[0], docs[1]):
         row = out[d]
         row[:] = 0.0
         for j in range(ptr[d], ptr[d] + number[d]):
@@ -109,9 +133,10 @@ def values(
 
 @bare_kernel
 def residuals(
-    first: int, stop: int, pull: FloatArray, curve: FloatArray, value: FloatArray, rest: FloatArray, bend: FloatArray
+    tasks: Range, pull: FloatArray, curve: FloatArray, value: FloatArray, rest: FloatArray, bend: FloatArray
 ) -> None:
     """``rest`` = pull − curve f, the slope of the log pseudo-likelihood, and ``bend`` = curve, of some of the tasks."""
+    first, stop = tasks
     for d in range(rest.shape[0]):
         for c in range(first, stop):
             rest[d, c - first] = pull[d, c] - curve[d, c] * value[d, c]
@@ -120,16 +145,16 @@ def residuals(
 
 @bare_kernel
 def draw_coordinates(
-    first: int, topic_ptr: Int64Array, docs: Int32Array, share: FloatArray, rest: FloatArray, curve: FloatArray,
-    nu: float, n_gibbs: int, key: np.uint64, eta: FloatArray, streams: UInt64Array, precision: FloatArray,
-    mean: FloatArray, change: FloatArray,
+    first: int, topic_docs: TopicDocs, rest: FloatArray, curve: FloatArray, nu: float, n_gibbs: int, key: np.uint64,
+    eta: FloatArray, scratch: CoordinateScratch,
 ) -> None:  # fmt: skip
     """``n_gibbs`` rounds over all weights of the tasks from ``first`` on; keeps ``rest`` = pull − curve f up to date.
 
     With it a document's part in the linear part of a weight is share · (rest + share · curve · weight), and the second
-    term sums up to the weight times a precision that is the same in all rounds. Scratch: a stream and two numbers a
-    task, a precision a weight.
+    term sums up to the weight times a precision that is the same in all rounds.
     """
+    topic_ptr, docs, share = topic_docs.ptr, topic_docs.docs, topic_docs.share
+    streams, precision, mean, change = scratch.streams, scratch.precision, scratch.mean, scratch.change
     n = eta.shape[1]
     for c in range(n):
         fill_stream(streams[c], combine(key, np.uint64(first + c)))
@@ -161,10 +186,12 @@ def draw_coordinates(
 
 @bare_kernel
 def gram(
-    c: int, ptr: Int64Array, number: Int64Array, topics: Int32Array, share: FloatArray, pull: FloatArray,
-    curve: FloatArray, nu: float, matrix: FloatArray, linear: FloatArray,
+    c: int, doc_topics: DocTopics, pull: FloatArray, curve: FloatArray, nu: float, matrix: FloatArray,
+    linear: FloatArray,
 ) -> None:  # fmt: skip
     """The precision of task c's weights (its lower triangle) and the linear part of their log density."""
+    ptr, number = doc_topics.ptr, doc_topics.number
+    topics, share = doc_topics.topics, doc_topics.share
     matrix[:] = 0.0
     linear[:] = 0.0
     for k in range(linear.shape[0]):
@@ -192,16 +219,16 @@ def _cholesky(a: FloatArray) -> None:
 
 @kernel
 def draw_joint(
-    first: int, stop: int, ptr: Int64Array, number: Int64Array, topics: Int32Array, share: FloatArray,
-    pull: FloatArray, curve: FloatArray, nu: float, key: np.uint64, eta: FloatArray,
+    tasks: Range, doc_topics: DocTopics, pull: FloatArray, curve: FloatArray, nu: float, key: np.uint64,
+    eta: FloatArray,
 ) -> None:  # fmt: skip
-    """All weights of each of the tasks ``first`` to ``stop`` from their joint Gaussian (eq. 22)."""
+    """All weights of each of some tasks from their joint Gaussian (eq. 22)."""
     n_topics = eta.shape[0]
     stream: UInt64Array = np.empty(4, np.uint64)
     matrix, linear = np.empty((n_topics, n_topics)), np.empty(n_topics)
-    for c in range(first, stop):
+    for c in range(tasks[0], tasks[1]):
         fill_stream(stream, combine(key, np.uint64(c)))
-        gram(c, ptr, number, topics, share, pull, curve, nu, matrix, linear)
+        gram(c, doc_topics, pull, curve, nu, matrix, linear)
         _cholesky(matrix)  # precision = L Lᵀ
         for i in range(n_topics):  # L u = linear
             s = linear[i]
