@@ -125,9 +125,13 @@ def test_steps_are_settled_as_by_the_exponential() -> None:
     assert wrong_steps(kernels._accepts.py_func) == 0
 
 
+@pytest.mark.parametrize("tokens_of_a_part", [1, 100, 10_000])
 @pytest.mark.parametrize("n_topics", [3, 30, 3000])
-def test_pairs_are_the_topics_of_each_document(n_topics: int) -> None:
-    """Long and short documents, few topics and many, documents without words."""
+def test_pairs_are_the_topics_of_each_document(
+    n_topics: int, tokens_of_a_part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long and short documents, few topics and many, documents without words; in one part or many."""
+    monkeypatch.setattr(medlda, "_PART", tokens_of_a_part)
     rng = np.random.default_rng(n_topics)
     lengths = np.array([0, 1, 2, 700, 0, 5, 40, 1, 0])
     ptr, words = np.concatenate(([0], np.cumsum(lengths))), rng.integers(0, 9, lengths.sum()).astype(np.int32)
@@ -249,6 +253,20 @@ def test_the_coordinates_keep_what_the_classifier_says() -> None:
 
 
 # -- whole sweeps --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampler", ["mh", "dense"])
+def test_parts_of_the_documents_change_no_draw(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, z, eta = random_case(6, "logistic")
+    kernel = medlda_sampler(tasks_of(case), Options(sampler))
+    seen = set()
+    for tokens_of_a_part in (1, 10, 10_000):
+        monkeypatch.setattr(medlda, "_PART", tokens_of_a_part)
+        state = kernel.restore(case.corpus, z, case.n_topics, eta=eta, task=np.arange(3))
+        for t in range(3):
+            state, _ = kernel.sweep(case.corpus, state, case.prior, Key(73, 0, t), Schedule(n_jobs=2))
+        seen.add((state.z.tobytes(), state.eta.tobytes()))
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -42,7 +42,7 @@ _WITH_TABLE = ("mixture", "cycle", "exp")
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
 _MANY_TOPICS = 100  # from so many on, proposals take long to leave topics that were drawn at random
 _VECTORS = 8  # tasks that the sums over them take at a time
-_PARTS = 16  # of documents, for threads; changes no draw
+_PARTS, _PART = 16, 4096  # of documents, for threads, and tokens of a part at least; changes no draw
 
 
 class Tasks(NamedTuple):
@@ -151,7 +151,7 @@ def sweep_all(
 
 def new_doc_topics(corpus: Corpus, n_topics: int) -> tuple[list[Range], DocTopics]:
     """Parts of the documents, and room for the topics of each part: what is not needed is never touched."""
-    parts = cut(corpus.doc_lengths, _PARTS)
+    parts = cut(corpus.doc_lengths, min(_PARTS, max(1, corpus.n_tokens // _PART)))
     ends = np.concatenate(([0], np.cumsum(np.minimum(corpus.doc_lengths, n_topics), dtype=np.int64)))
     ptr, number = np.empty(corpus.n_docs, np.int64), np.empty(corpus.n_docs, np.int64)
     for i, (start, _) in enumerate(parts):
