@@ -15,7 +15,7 @@ from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.sampler import Key, Schedule, ShardProgress
-from topicloom.engine.state import as_dense, as_lists, list_sizes, rebuild_counts
+from topicloom.engine.state import rebuild_counts
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.gibbs.auto import log_joint
 
@@ -116,7 +116,7 @@ def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> floa
             for way in ("dense", "sparse", "words"):
                 start(way, few, n_topics, n_shards).sweep()
             dense = rebuild_counts(few, np.zeros(few.n_tokens, np.int64), n_topics)
-            list_sizes(as_dense(as_lists(few, dense)), few.words)
+            dense.as_lists(few).as_dense().list_sizes(few.words)
 
     return timed(first)
 

@@ -29,7 +29,7 @@ from topicloom.datasets import zipf
 from topicloom.engine import shards as blocks
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.sampler import Key, Schedule
-from topicloom.engine.state import AnyState, as_dense
+from topicloom.engine.state import AnyState
 from topicloom.errors import InputError
 from topicloom.evaluation import coherence
 from topicloom.lda.gibbs import get_sampler
@@ -148,7 +148,7 @@ def quality(corpus: Corpus, prior: Prior, way: Way, sweeps: Sequence[int], seed:
     for sweep, state in enumerate(states(corpus, prior, way, seed, max(sweeps)), 1):
         if sweep in sweeps:
             measured.append(kernel.log_joint(corpus, state, prior) / corpus.n_tokens)
-    topics = as_dense(state).word_topic.T + prior.beta
+    topics = state.as_dense().word_topic.T + prior.beta
     return [*measured, *(float(coherence(topics, corpus, measure).mean()) for measure in ("c_npmi", "u_mass"))]
 
 

@@ -10,7 +10,6 @@ from topicloom.corpus import Corpus
 from topicloom.engine.counts import document_counts
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Plan, run_chains, start_chain
-from topicloom.engine.state import as_dense
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.variational import batch as v
 from topicloom.lda.variational.sampler import _FRESH
@@ -86,7 +85,7 @@ def run_gibbs(train: Corpus, test: Corpus, prior: Prior, seed: int, grid: Sequen
         if run_chains(kernel, train, [chain], plan):
             raise KeyboardInterrupt
         document_counts(train.doc_ptr, chain.state.z, doc)
-        word = as_dense(chain.state).word_topic + prior.beta[:, None]
+        word = chain.state.as_dense().word_topic + prior.beta[:, None]
         p = token_probability(normal(doc + prior.alpha[0], 1), normal(word, 0), test)
         if stop % thin == 0:
             kept = [(sweep, old) for sweep, old in kept if sweep >= (stop + thin) / 2]

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import compound as benchmark
-
 from reproduce import _compound_corpora as corpora
 from reproduce import _compound_synthetic as made
 from reproduce._common import run_sections

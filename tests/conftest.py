@@ -11,6 +11,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mutants first: they need few compiled kernels.
 
     Of two processes one begins with the first half of the tests and one with the second. While the one goes through
-    the mutants the other, in the unit tests, compiles the package's kernels, and the first finds them compiled.
+    the mutants the other compiles the package's kernels, and the first finds them compiled.
     """
-    items.sort(key=lambda item: "mutants" not in item.path.parts)
+    items.sort(key=lambda item: not item.path.name.startswith("test_mutants"))

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from examples.new_model.sampler import RECORDED, SAMPLER
 from sklearn.utils.validation import check_is_fitted
 
+from examples.new_model.sampler import RECORDED, SAMPLER
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.text import from_texts

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import determinism
-from tests.determinism import Environment
 
 import topicloom
+from tests.determinism import cases, environments
+from tests.determinism.environments import Environment
 from topicloom import (
     HMM,
     LDA,
@@ -32,37 +32,37 @@ from topicloom.numerics.blas import one_blas_thread
 
 SOURCE = Path(topicloom.__file__).parent
 ONE = Environment("one of everything")
-MANY = Environment("more", n_jobs=3, blas=2, hash_seed="random", malloc=determinism.ONE_ARENA + determinism.MAPPED)
+MANY = Environment("more", n_jobs=3, blas=2, hash_seed="random", malloc=environments.ONE_ARENA + environments.MAPPED)
 SOME = ("MedLDARegressor mh, large", "LabeledLDA, many", "VariationalLDA scvb0 stream, large", "HMM em, small", "texts")
 
 
 def test_results_are_the_same_in_two_environments() -> None:
-    one, many = (determinism.run_in(environment, SOME) for environment in (ONE, MANY))
+    one, many = (environments.run_in(environment, SOME) for environment in (ONE, MANY))
     assert len(one) > 40
     assert one.keys() == many.keys()
     assert {name for name in one if one[name] != many[name]} == set()
 
 
 def test_the_table_has_every_model_and_sampler() -> None:
-    names = list(determinism.cases())
+    names = list(cases.cases())
     for sampler in sampler_names():
         assert {f"LDA {sampler}, {size}" for size in ("small", "large")} <= set(names)
     for mode in ALL_MODES:
         assert any(name.startswith(f"VariationalLDA {mode}, ") for name in names)
     for model in topicloom.models.__all__:
         assert any(name.startswith(f"{model} ") for name in names), model
-    found = {what: {getattr(environment, what) for environment in determinism.ENVIRONMENTS} for what in ONE._fields}
+    found = {what: {getattr(environment, what) for environment in environments.ENVIRONMENTS} for what in ONE._fields}
     assert found["n_jobs"] == {1, 2, 3, 4}
     assert found["blas"] == {1, 2}
     assert len(found["hash_seed"]) == len(found["malloc"]) - 1 == 3
-    assert determinism.corpus("large").n_docs > 10_000
+    assert cases.corpus("large").n_docs > 10_000
 
 
 def test_a_digest_sees_every_bit() -> None:
     x = np.arange(3.0)
     others = [np.nextafter(x, 9), x.astype(np.float32), x[:, None], [x], {"x": x}, x.tolist(), x[::-1], -x]
-    assert len({determinism.digest(value) for value in (x, *others)}) == 1 + len(others)
-    assert determinism.digest(x.copy()) == determinism.digest(x)
+    assert len({environments.digest(value) for value in (x, *others)}) == 1 + len(others)
+    assert environments.digest(x.copy()) == environments.digest(x)
 
 
 # -- where BLAS may be ----------------------------------------------------------------------------------------------
@@ -148,25 +148,23 @@ def test_one_blas_thread_is_one_and_is_put_back() -> None:
 QUICK = {"max_iter": 6, "random_state": 0}
 AVERAGED = QUICK | {"burn_in": 3, "thin": 1}
 MODELS: dict[str, Callable[[], Any]] = {
-    "LDA": lambda: LDA(3, n_chains=2, **QUICK).fit(determinism.corpus("tiny")),
-    "VariationalLDA": lambda: VariationalLDA(3, method="cvb0", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),
+    "LDA": lambda: LDA(3, n_chains=2, **QUICK).fit(cases.corpus("tiny")),
+    "VariationalLDA": lambda: VariationalLDA(3, method="cvb0", tol=0.0, **QUICK).fit(cases.corpus("tiny")),
     "VariationalLDA stream": lambda: VariationalLDA(3, method="scvb0", random_state=0).partial_fit(
-        determinism.corpus("tiny")
+        cases.corpus("tiny")
     ),
-    "CompoundLDA": lambda: CompoundLDA(3, **QUICK).fit(determinism.corpus("tiny")),
-    "CompoundLDA vem": lambda: CompoundLDA(3, method="vem", tol=0.0, **QUICK).fit(determinism.corpus("tiny")),
-    "LabeledLDA": lambda: LabeledLDA(**AVERAGED).fit(determinism.labeled("tiny")),
-    "PriorLDA": lambda: PriorLDA(method="cvb0", **AVERAGED).fit(determinism.labeled("tiny")),
-    "DependencyLDA": lambda: DependencyLDA(label_sweeps=5, **AVERAGED).fit(determinism.labeled("tiny")),
+    "CompoundLDA": lambda: CompoundLDA(3, **QUICK).fit(cases.corpus("tiny")),
+    "CompoundLDA vem": lambda: CompoundLDA(3, method="vem", tol=0.0, **QUICK).fit(cases.corpus("tiny")),
+    "LabeledLDA": lambda: LabeledLDA(**AVERAGED).fit(cases.labeled("tiny")),
+    "PriorLDA": lambda: PriorLDA(method="cvb0", **AVERAGED).fit(cases.labeled("tiny")),
+    "DependencyLDA": lambda: DependencyLDA(label_sweeps=5, **AVERAGED).fit(cases.labeled("tiny")),
     "MedLDAClassifier": lambda: MedLDAClassifier(3, n_chains=2, **AVERAGED).fit(
-        determinism.corpus("tiny"), determinism.first_labels("tiny")
+        cases.corpus("tiny"), cases.first_labels("tiny")
     ),
     "MedLDAClassifier ovr": lambda: MedLDAClassifier(3, multi_class="ovr", **AVERAGED).fit(
-        determinism.corpus("tiny"), determinism.first_labels("tiny")
+        cases.corpus("tiny"), cases.first_labels("tiny")
     ),
-    "MedLDARegressor": lambda: MedLDARegressor(3, **AVERAGED).fit(
-        determinism.corpus("tiny"), determinism.numbers("tiny")
-    ),
+    "MedLDARegressor": lambda: MedLDARegressor(3, **AVERAGED).fit(cases.corpus("tiny"), cases.numbers("tiny")),
     "HMM": lambda: HMM(2, n_chains=2, **QUICK).fit([[0, 1, 1, 0] * 9]),
     "HMM em": lambda: HMM(2, method="em", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
 }
@@ -241,21 +239,21 @@ def test_a_fingerprint_covers_every_number_that_is_predicted_with(name: str) -> 
 CHAINS: dict[str, Callable[..., Any]] = {
     **{
         f"LDA {sampler}": lambda sampler=sampler, **own: LDA(3, sampler=sampler, **QUICK, **own).fit(
-            determinism.corpus("tiny")
+            cases.corpus("tiny")
         )
         for sampler in sampler_names()
     },
     **{
         f"CompoundLDA {method}": lambda method=method, **own: CompoundLDA(
             3, method=method, collection_prior=None, **QUICK, **own
-        ).fit(determinism.corpus("tiny"))
+        ).fit(cases.corpus("tiny"))
         for method in ("ags", "mgs")
     },
-    "PriorLDA": lambda **own: PriorLDA(holdout=0.0, **QUICK, **own).fit(determinism.labeled("tiny")),
+    "PriorLDA": lambda **own: PriorLDA(holdout=0.0, **QUICK, **own).fit(cases.labeled("tiny")),
     **{
         f"MedLDAClassifier {sampler}": lambda sampler=sampler, **own: MedLDAClassifier(
             3, sampler=sampler, **QUICK, **own
-        ).fit(determinism.corpus("tiny"), determinism.first_labels("tiny"))
+        ).fit(cases.corpus("tiny"), cases.first_labels("tiny"))
         for sampler in ("mh", "dense")
     },
     **{

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tests.torture.cases import CASES, EARLIER, SWEEPS
 from tests.torture.kills import content
-
 from topicloom import LDA, load, resume
 from topicloom.datasets import synthetic_lda
 from topicloom.engine import run

@@ -14,7 +14,7 @@ import pytest
 from safetensors import safe_open
 
 import topicloom
-from saved import file_of, files_in
+from tests.helpers.saved import file_of, files_in
 from topicloom.corpus import formats
 from topicloom.errors import StorageError
 

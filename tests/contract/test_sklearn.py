@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from rounded import Rounded
+from tests.contract.rounded import Rounded
 from topicloom import LDA, CompoundLDA, from_matrix
 from topicloom.datasets import synthetic_lda
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from rounded import Rounded
+from tests.contract.rounded import Rounded
 from topicloom import DependencyLDA, LabeledLDA, PriorLDA
 
 QUICK: dict[str, Any] = {

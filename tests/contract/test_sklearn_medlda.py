@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from rounded import Rounded
+from tests.contract.rounded import Rounded
 from topicloom import MedLDAClassifier, MedLDARegressor
 
 QUICK: dict[str, Any] = {

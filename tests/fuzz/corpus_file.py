@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from tests.fuzz.mutate import damaged_bytes
 from tests.fuzz.naive import Expected, attempted
-
 from topicloom.corpus.corpus import from_matrix
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.corpus.text import from_texts

@@ -14,8 +14,7 @@ from typing import Any
 from tests.fuzz.naive import refused
 from tests.fuzz.wrong_manifests import manifest_mutations
 from tests.fuzz.wrong_values import Arrays, Mutation, file_mutations
-from tests.small_models import BASES, base, use
-
+from tests.helpers.small_models import BASES, base, use
 from topicloom.errors import StorageError
 from topicloom.files.arrays import read_arrays, write_arrays
 from topicloom.files.manifests import MANIFEST, signed

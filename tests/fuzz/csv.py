@@ -6,7 +6,6 @@ from pathlib import Path
 from tests.fuzz.mutate import damaged, packed
 from tests.fuzz.naive import AS_WORDS, COLUMNS, Expected, attempted, content_of, of_records
 from tests.fuzz.texts import record
-
 from topicloom.corpus.formats import read
 
 

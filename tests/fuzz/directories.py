@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 from tests.fuzz.naive import OURS, refused, same
-from tests.small_models import BASES, base, use
+from tests.helpers.small_models import BASES, base, use
 
 SHARE = 0.2
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+
 from tests.fuzz import npz
 from tests.fuzz.mutate import damaged
 from tests.fuzz.naive import Expected, attempted, groups_of, lines_of
-
 from topicloom.corpus.formats import read
 
 SHARE = 0.4

@@ -8,7 +8,6 @@ from typing import Any
 from tests.fuzz.mutate import damaged, packed
 from tests.fuzz.naive import AS_WORDS, COLUMNS, Expected, attempted, lines_of, of_records
 from tests.fuzz.texts import record
-
 from topicloom.corpus.formats import read
 
 _CELLS: tuple[Any, ...] = (

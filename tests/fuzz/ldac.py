@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tests.fuzz.mutate import damaged, packed
 from tests.fuzz.naive import Expected, attempted, byte_lines
-
 from topicloom.corpus.formats import read
 
 

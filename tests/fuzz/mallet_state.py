@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tests.fuzz.mutate import damaged, packed
 from tests.fuzz.naive import OURS, Expected, byte_lines, compare, refused, same
-
 from topicloom.mallet import read_state
 
 NAMES = ("river", "bank", "Straße", "x")

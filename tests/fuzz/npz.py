@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from tests.fuzz.mutate import damaged_bytes
 from tests.fuzz.naive import Expected, attempted
-
 from topicloom.corpus.formats import read
 
 SHARE = 0.4

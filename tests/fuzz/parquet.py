@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from tests.fuzz.mutate import damaged_bytes
 from tests.fuzz.naive import AS_WORDS, COLUMNS, Expected, attempted, of_records
 from tests.fuzz.texts import record
-
 from topicloom.corpus.formats import read
 
 SHARE = 0.1

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz.harness import targets
 
+from tests.fuzz.harness import targets
 from topicloom.corpus.formats import FORMATS as FORMATS_OF_READ
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tests.fuzz.csv import parse, write_table
 from tests.fuzz.naive import AS_WORDS, COLUMNS, attempted
-
 from topicloom.corpus.formats import read
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from tests.fuzz.mutate import damaged, packed
 from tests.fuzz.naive import AS_WORDS, attempted, lines_of, of_texts
 from tests.fuzz.texts import text
-
 from topicloom.corpus.formats import read
 
 

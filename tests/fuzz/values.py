@@ -8,11 +8,12 @@ import random
 from pathlib import Path
 
 import numpy as np
+
 from tests.fuzz.crafted import write_changed
 from tests.fuzz.directories import prepare as prepare
 from tests.fuzz.naive import OURS, refused
 from tests.fuzz.wrong_values import Arrays
-from tests.small_models import BASES, base, use
+from tests.helpers.small_models import BASES, base, use
 
 SHARE = 0.2
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300, -1e300, 5e-324, 1e-9, 1e9, float("nan"), float("inf"))

@@ -7,7 +7,6 @@ from pathlib import Path
 from tests.fuzz import ldac, mtx, uci
 from tests.fuzz.mutate import damaged, packed
 from tests.fuzz.naive import Expected, attempted, lines_of
-
 from topicloom.corpus.formats import read
 
 SHARE = 0.4

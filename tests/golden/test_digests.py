@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tests.golden import record
 
 MACHINE, KNOWN = record.read()

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.saved import files_in
-from tests.torture.cases import CASES, EARLIER, SWEEPS
 
 import topicloom
+from tests.helpers.saved import files_in
+from tests.torture.cases import CASES, EARLIER, SWEEPS
 from topicloom.files.directories import Stored, is_free
 from topicloom.files.manifests import MANIFEST
 

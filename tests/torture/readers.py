@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from tests.torture.cases import CASES
 
 import topicloom
+from tests.torture.cases import CASES
 from topicloom.errors import StorageError
 
 

@@ -24,6 +24,7 @@ from topicloom.files.directories import start_run as start_directory
 from topicloom.files.manifests import CORPUS
 
 _SHARDS = "course_"  # how arrays of a chain's shards are named
+_SHARD_ARRAYS = {"sampler": "way", "docs": "docs", "words": "words", "unseen": "unseen"}  # by field, names in files
 _CHUNK = 1 << 20  # tokens looked at together
 
 
@@ -57,7 +58,8 @@ def chain_part(sampler: Sampler, chain: Chain) -> Part:
     if chain.kept is not None:
         arrays |= {f"kept_{name}": a for name, a in chain.kept.to_arrays().items()}
     if chain.shard_progress is not None:
-        arrays |= {_SHARDS + name: a for name, a in chain.shard_progress._asdict().items()}
+        shards = chain.shard_progress._asdict()
+        arrays |= {_SHARDS + in_file: shards[name] for name, in_file in _SHARD_ARRAYS.items()}
     n_kept = chain.kept.n_samples if chain.kept is not None else 0
     info = {"index": chain.index, "sweep": chain.sweep, "kept": n_kept, "converged": chain.converged}
     return arrays, info
@@ -72,7 +74,8 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
     file = Contents(path, arrays, info, **sizes)
     check_sweep(file, index, sampler.recorded, converges=sampler.converges)
     sampler.check(file, corpus, index)
-    if any(name.startswith(_SHARDS) for name in arrays):
+    has_shards = any(name.startswith(_SHARDS) for name in arrays)
+    if has_shards:
         assert corpus is not None
         _check_shards(file, corpus, sampler)
     file.expect_no_others()
@@ -84,7 +87,8 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
     state, prior, extra = sampler.from_arrays(sampler, corpus, arrays)
     trace = load_trace({name: a for name, a in arrays.items() if name.startswith("trace_")}, "trace_")
     kept = sampler.kept_from(_without("kept_", arrays), info["kept"]) if info.get("kept") else None
-    progress = ShardProgress(**_without(_SHARDS, arrays)) if _without(_SHARDS, arrays) else None
+    shards = {name: arrays[_SHARDS + in_file] for name, in_file in _SHARD_ARRAYS.items()} if has_shards else None
+    progress = None if shards is None else ShardProgress(**shards)
     converged = info.get("converged", False)
     return Chain(info["index"], info["sweep"], state, prior, trace, kept, extra, progress, converged)
 
@@ -104,14 +108,14 @@ def load_trace(arrays: dict[str, AnyArray], prefix: str) -> Trace:
 
 def _check_shards(file: Contents, corpus: Corpus, sampler: Sampler) -> None:
     """Blocks that cover documents and words once, and moves that the counts allow."""
-    ways = sampler.ways
+    numbers = sampler.block_samplers
     progress = {
-        "way": Expected("i8", (1,), low=min(ways, default=1), high=max(ways, default=0)),
+        "way": Expected("i8", (1,), low=min(numbers, default=1), high=max(numbers, default=0)),
         "docs": Expected("i8", ("shards", "pieces", 2), low=0, high=corpus.n_docs),
         "words": Expected("i8", ("parts", 2), low=0, high=corpus.n_words),
         "unseen": Expected("i8", ("parts", "delay", "K"), low=-corpus.n_tokens, high=corpus.n_tokens),
     }
-    file.expect(progress, "course_")
+    file.expect(progress, _SHARDS)
     sizes, arrays = file.sizes, file.arrays
     if sizes["delay"] != max(1, sizes["pieces"] // 2) or sizes["shards"] < sizes["parts"]:
         file.fail("the arrays 'course_docs' and 'course_unseen' do not fit each other")

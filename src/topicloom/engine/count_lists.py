@@ -1,10 +1,15 @@
 """A word's topics and their counts side by side in one list, the larger counts first, so that searches end early."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom._types import Int32Array, Int64Array
 from topicloom.numerics.jit import bare_kernel
 from topicloom.numerics.prefetch import prefetch
+
+if TYPE_CHECKING:
+    from topicloom.engine.state import SparseState
 
 SHIFT = 32  # an entry of a list is count · 2³² + topic: one load gives both, and larger counts compare larger
 ONE = 1 << SHIFT
@@ -47,16 +52,15 @@ def move(entries: Int64Array, start: int, size: int, own: int, at: int, new: int
 
 
 @bare_kernel
-def sort_lists(
-    word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array
-) -> None:
+def sort_lists(word_start: int, word_stop: int, state: "SparseState") -> None:
     """Put lists in falling order, which depends on the counts alone and not on how they came about."""
+    list_ptr, entries = state.list_ptr, state.entries
     for v in range(word_start, word_stop):
         start = list_ptr[v]
         later = list_ptr[min(v + _AHEAD, word_stop - 1)]
         prefetch(entries, later)
         prefetch(entries, later + _LINE)
-        for j in range(start + 1, start + list_size[v]):
+        for j in range(start + 1, start + state.list_size[v]):
             e = entries[j]
             i = j
             while i > start and entries[i - 1] < e:
@@ -66,12 +70,11 @@ def sort_lists(
 
 
 @bare_kernel
-def rebuild_lists(
-    words: Int32Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, topic: Int64Array
-) -> None:  # fmt: skip
+def rebuild_lists(words: Int32Array, state: "SparseState") -> None:
     """Fill the lists and totals that the assignments imply, lists in any order."""
+    z, list_ptr, list_size, entries = state.z, state.list_ptr, state.list_size, state.entries
     list_size[:] = 0
-    topic[:] = 0
+    state.topic[:] = 0
     for i in range(words.shape[0]):
         v = words[i]
         at = find(entries, list_ptr[v], list_size[v], np.int64(z[i]))
@@ -79,16 +82,16 @@ def rebuild_lists(
             entries[at] = z[i]
             list_size[v] += 1
         entries[at] += ONE
-        topic[z[i]] += 1
+        state.topic[z[i]] += 1
 
 
 @bare_kernel
-def spread(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, word_topic: Int32Array) -> None:
+def spread(state: "SparseState", word_topic: Int32Array) -> None:
     """Fill the dense matrix of counts."""
     word_topic[:] = 0
-    for v in range(list_size.shape[0]):
-        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
-            word_topic[v, entries[j] & TOPIC] = entries[j] >> SHIFT
+    for v in range(state.list_size.shape[0]):
+        for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
+            word_topic[v, state.entries[j] & TOPIC] = state.entries[j] >> SHIFT
 
 
 @bare_kernel
@@ -102,12 +105,12 @@ def measure(words: Int32Array, word_topic: Int32Array, sizes: Int32Array) -> Non
 
 
 @bare_kernel
-def gather(word_topic: Int32Array, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array) -> None:
+def gather(word_topic: Int32Array, state: "SparseState") -> None:
     """Fill the lists from the dense matrix of counts, in the order of the topics."""
     for v in range(word_topic.shape[0]):
-        j = list_ptr[v]
+        j = state.list_ptr[v]
         for k in range(word_topic.shape[1]):
             if word_topic[v, k] > 0:
-                entries[j] = (np.int64(word_topic[v, k]) << SHIFT) + k
+                state.entries[j] = (np.int64(word_topic[v, k]) << SHIFT) + k
                 j += 1
-        list_size[v] = j - list_ptr[v]
+        state.list_size[v] = j - state.list_ptr[v]

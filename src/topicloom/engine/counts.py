@@ -1,11 +1,14 @@
-"""First assignments, counts from assignments, and the collapsed joint probability of both."""
+"""Counts from assignments, and the collapsed joint probability of both."""
 
 from math import lgamma, log
+from typing import TYPE_CHECKING
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.engine.prior import Prior
 from topicloom.numerics.jit import bare_kernel, kernel, step
-from topicloom.numerics.rng import uniform
-from topicloom.numerics.search import search_sums
+
+if TYPE_CHECKING:
+    from topicloom.engine.state import SparseState
 
 _SHORT, _SMALL = 8, 1e30  # so many factors, each of up to that, have a product that is a number
 
@@ -33,7 +36,7 @@ def document_counts(doc_ptr: Int64Array, z: AnyArray, out: FloatArray) -> None:
 def mean_topics(docs: Int64Array, doc_ptr: Int64Array, z: AnyArray, met_in: Int64Array) -> tuple[float, float]:
     """Number of topics and of tokens in a token's document, on average over the tokens of the given documents.
 
-    ``met_in`` is scratch, a number a topic that is no document's.
+    ``met_in`` is scratch, one number per topic that is no document's.
     """
     topics, lengths, n_tokens = 0.0, 0.0, 0.0
     for d in docs:
@@ -83,7 +86,7 @@ def in_order(words: Int32Array, doc_ptr: Int64Array) -> bool:
 
 @bare_kernel
 def cut_by_loads(tokens: Int64Array, runs: Int64Array, token: float, run: FloatArray, edges: Int64Array) -> None:
-    """Cut documents or words into parts of about equal loads: so much a token, and so much a run (each, or all).
+    """Cut documents or words into parts of about equal loads: so much per token, and so much per run (each, or all).
 
     ``edges`` [parts + 1] is filled with where parts begin and end; some may be empty.
     """
@@ -101,36 +104,6 @@ def cut_by_loads(tokens: Int64Array, runs: Int64Array, token: float, run: FloatA
             part += 1
 
 
-@bare_kernel
-def draw_from_prior(
-    words: Int32Array, doc_ptr: Int64Array, alpha_sums: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, running: FloatArray, stream: UInt64Array,
-    z: AnyArray,
-) -> None:  # fmt: skip
-    """First assignments: topic k with weight α_k, times the prior mean of φ_kv for a seed word.
-
-    ``alpha_sums`` holds each row's running sums of α; ``running`` is scratch, a number a topic.
-    """
-    n_topics = alpha_sums.shape[1]
-    for d in range(doc_ptr.shape[0] - 1):
-        sums = alpha_sums[alpha_row[d]]
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            v = words[i]
-            u = uniform(stream)
-            if boost_row[v] < 0:
-                x, k = u * sums[n_topics - 1], int(u * n_topics)
-                if x >= sums[k] or (k > 0 and x < sums[k - 1]):  # where it is if all α are equal, and else by search
-                    k = search_sums(sums, x)
-                z[i] = k
-            else:
-                total = 0.0
-                for k in range(n_topics):
-                    a = sums[k] - (sums[k - 1] if k > 0 else 0.0)
-                    total += a * (beta[v] + boost[boost_row[v], k]) / beta_sum[k]
-                    running[k] = total
-                z[i] = search_sums(running, u * total)
-
-
 @step
 def log_rise(n: int, a: float) -> float:
     """log Γ(n + a)/Γ(a), n ≥ 1: of a(a + 1) … (a + n − 1) where that is short, as most counts are small."""
@@ -143,23 +116,24 @@ def log_rise(n: int, a: float) -> float:
 
 
 @step
-def _beta(v: int, k: int, beta: FloatArray, boost_row: Int32Array, boost: FloatArray) -> float:
-    return float(beta[v] + boost[boost_row[v], k] if boost_row[v] >= 0 else beta[v])
+def _beta(v: int, k: int, prior: Prior) -> float:
+    seed = prior.boost_row[v]
+    return float(prior.beta[v] + prior.boost[seed, k] if seed >= 0 else prior.beta[v])
 
 
 @bare_kernel
 def log_joint_documents(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, alpha: FloatArray, alpha_sum: FloatArray,
-    alpha_row: Int32Array, doc: Int64Array,
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, prior: Prior, alpha_sum: FloatArray,
+    doc: Int64Array,
 ) -> float:  # fmt: skip
     """Of some documents log p(z | α) with θ integrated out (first half of CVB eq. 7).
 
-    ``doc`` is scratch, a zero a topic.
+    ``alpha_sum`` holds each row's sum of α; ``doc`` is scratch, one zero per topic.
     """
     total = 0.0
     for d in range(doc_start, doc_stop):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
-        a = alpha[alpha_row[d]]
+        a = prior.alpha[prior.alpha_row[d]]
         for i in range(start, stop):
             doc[z[i]] += 1
         for i in range(start, stop):
@@ -167,7 +141,7 @@ def log_joint_documents(
             if doc[k] > 0:  # each topic of the document once; clears the counts for the next document
                 total += log_rise(doc[k], a[k])
                 doc[k] = 0
-        s = alpha_sum[alpha_row[d]]
+        s = alpha_sum[prior.alpha_row[d]]
         total += lgamma(s) - lgamma(s + (stop - start))
     return total
 
@@ -182,9 +156,7 @@ def log_joint_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
 
 
 @bare_kernel
-def log_joint_words(
-    word_start: int, word_stop: int, word_topic: Int32Array, beta: FloatArray, boost_row: Int32Array, boost: FloatArray
-) -> float:  # fmt: skip
+def log_joint_words(word_start: int, word_stop: int, word_topic: Int32Array, prior: Prior) -> float:
     """Of some words log p(w | z, β) with φ integrated out (second half of CVB eq. 7), but for topics' totals.
 
     From a dense matrix of counts.
@@ -193,20 +165,17 @@ def log_joint_words(
     for v in range(word_start, word_stop):
         for k in range(word_topic.shape[1]):
             if word_topic[v, k] > 0:
-                total += log_rise(word_topic[v, k], _beta(v, k, beta, boost_row, boost))
+                total += log_rise(word_topic[v, k], _beta(v, k, prior))
     return total
 
 
 @bare_kernel
-def log_joint_lists(
-    word_start: int, word_stop: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array,
-    beta: FloatArray, boost_row: Int32Array, boost: FloatArray,
-) -> float:  # fmt: skip
+def log_joint_lists(word_start: int, word_stop: int, state: "SparseState", prior: Prior) -> float:
     """The same from lists of topics and counts."""
-    total = 0.0
+    entries, total = state.entries, 0.0
     for v in range(word_start, word_stop):
-        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
-            total += log_rise(entries[j] >> 32, _beta(v, entries[j] & 0xFFFFFFFF, beta, boost_row, boost))
+        for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
+            total += log_rise(entries[j] >> 32, _beta(v, entries[j] & 0xFFFFFFFF, prior))
     return total
 
 
@@ -220,8 +189,8 @@ def count_histogram(counts: Int32Array, out: Int64Array) -> None:
 
 
 @bare_kernel
-def list_histogram(list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, out: Int64Array) -> None:
+def list_histogram(state: "SparseState", out: Int64Array) -> None:
     """How often each count occurs in the lists."""
-    for v in range(list_size.shape[0]):
-        for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
-            out[entries[j] >> 32] += 1
+    for v in range(state.list_size.shape[0]):
+        for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
+            out[state.entries[j] >> 32] += 1

@@ -14,17 +14,17 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Block, tokens_of, whole
 from topicloom.engine.counts import document_counts
 from topicloom.engine.prior import Prior
 from topicloom.engine.soft_counts import add_soft_counts, dense_scratch
-from topicloom.engine.state import AnyState, State, as_dense, rebuild_counts
+from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
 
 Estimator = Literal["standard", "cgs_p"]
 ESTIMATORS: tuple[Estimator, ...] = ("standard", "cgs_p")
 _NONE = np.zeros((0, 0))
-Block = tuple[int, int, int, int]  # documents from, to, words from, to
 
 
 @dataclass
@@ -72,13 +72,12 @@ def topic_counts(
         doc = np.empty(shape) if docs else None
         if doc is not None:
             document_counts(corpus.doc_ptr, state.z, doc)
-        return Counts(doc, as_dense(state).word_topic.astype(np.float64) if words else None)
-    counted = as_dense(state)
+        return Counts(doc, state.as_dense().word_topic.astype(np.float64) if words else None)
+    counted = state.as_dense()
 
-    def add(part: Block, doc: FloatArray, word: FloatArray) -> None:
-        longest = np.empty(int(corpus.doc_lengths[part[0] : part[1]].max(initial=0)), np.int64)
-        scratch = *dense_scratch(prior), longest
-        add_soft_counts(*part, corpus.words, corpus.doc_ptr, *counted, *prior, doc, word, *scratch)
+    def add(block: Block, doc: FloatArray, word: FloatArray) -> None:
+        keys = np.empty(int(corpus.doc_lengths[block.doc_start : block.doc_stop].max(initial=0)), np.int64)
+        add_soft_counts(block, tokens_of(corpus), counted, prior, doc, word, dense_scratch(prior), keys)
 
     return soft_topic_counts(corpus, prior, add, docs=docs, words=words, n_jobs=n_jobs)
 
@@ -97,18 +96,19 @@ def soft_topic_counts(
     word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
 
     def run(task: tuple[Block, FloatArray | None, FloatArray | None]) -> None:
-        part, *outputs = task
-        add(part, *(_NONE if output is None else output for output in outputs))
+        block, *outputs = task
+        add(block, *(_NONE if output is None else output for output in outputs))
 
     n_jobs = resolve_jobs(n_jobs)
     if n_jobs == 1:
-        run(((0, corpus.n_docs, 0, corpus.n_words), doc, word))
+        run((whole(corpus), doc, word))
     else:
         # Two passes, one with documents and one with words owned by a thread, so that no two write to one row.
         by_doc = cut(corpus.doc_lengths, 4 * n_jobs) if docs else []
         by_word = cut(corpus.word_counts, n_jobs) if words else []
-        tasks = [((lo, hi, 0, corpus.n_words), doc, None) for lo, hi in by_doc]
-        run_parallel(run, [*tasks, *(((0, corpus.n_docs, lo, hi), None, word) for lo, hi in by_word)], n_jobs)
+        docs_tasks = [(Block(lo, hi, 0, corpus.n_words), doc, None) for lo, hi in by_doc]
+        word_tasks = [(Block(0, corpus.n_docs, lo, hi), None, word) for lo, hi in by_word]
+        run_parallel(run, [*docs_tasks, *word_tasks], n_jobs)
     return Counts(doc, word)
 
 

@@ -18,7 +18,7 @@ from scipy.special import digamma
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.prior import Prior
-from topicloom.engine.state import AnyState, count_histogram
+from topicloom.engine.state import AnyState
 from topicloom.engine.table_counts import expected_tables, tails
 
 RATE = 1.0  # of the exponential hyperprior on each α_k and on β; nothing beside a corpus, and keeps tiny ones finite
@@ -76,7 +76,7 @@ def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) 
 
 def learn_beta(state: AnyState, prior: Prior) -> Prior:
     """β ← β Σ_kv[Ψ(n_kv + β) − Ψ(β)] / (V Σ_k[Ψ(n_k + Vβ) − Ψ(Vβ)] + rate), repeated until it settles."""
-    by_count = count_histogram(state)
+    by_count = state.count_histogram()
     counts = np.flatnonzero(by_count)
     times = by_count[counts]
     if len(counts) == 0:

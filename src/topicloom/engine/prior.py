@@ -10,7 +10,7 @@ from topicloom._types import FloatArray, Int32Array
 class Prior(NamedTuple):
     """Dirichlet parameters, in the one form that every kernel takes.
 
-    Document d has α = ``alpha[alpha_row[d]]``: one row for LDA, one a collection for models with groups. Word v has
+    Document d has α = ``alpha[alpha_row[d]]``: one row for LDA, one per collection for models with groups. Word v has
     β = ``beta[v]`` in every topic, plus ``boost[boost_row[v]]`` by topic if it is a seed word (row −1: it is not).
     """
 
@@ -24,11 +24,6 @@ class Prior(NamedTuple):
     @property
     def n_topics(self) -> int:
         return int(self.alpha.shape[1])
-
-    @property
-    def by_lists(self) -> tuple[FloatArray, Int32Array, FloatArray, Int32Array, FloatArray]:
-        """What kernels that work by lists take of it: Σβ is with what they keep of the topics."""
-        return self.alpha, self.alpha_row, self.beta, self.boost_row, self.boost
 
 
 def make_prior(

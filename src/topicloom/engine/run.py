@@ -154,32 +154,33 @@ def run_chains(
     with _graceful_interrupt() as interrupted:
         stop = threading.Event()
 
-        def run(chain: Chain) -> None:
+        def run_one(chain: Chain) -> None:
+            n_sweeps = 1
             try:
-                run_one(chain)
+                while not (plan.is_over(chain) or stop.is_set() or interrupted.is_set()):
+                    n_sweeps = min(n_sweeps, plan.next_stop(chain.sweep, sampler.every_sweep) - chain.sweep)
+                    begun = time.perf_counter()
+                    advance(sampler, corpus, chain, plan, n_sweeps)
+                    taken = (time.perf_counter() - begun) / n_sweeps
+                    n_sweeps = 1 if callbacks else max(1, int(_SECONDS / max(taken, 1e-6)))
+                    for look in watch:
+                        look(chain)
+                    if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
+                        checkpoint(chain)
+                    answers = [callback(chain) for callback in callbacks]  # each is called, whatever the others say
+                    if any(answers):
+                        break
+                if checkpoint:
+                    checkpoint(chain)
             except BaseException:
                 stop.set()  # the other chains' threads end after their sweep
                 raise
 
-        def run_one(chain: Chain) -> None:
-            n_sweeps = 1
-            while not (plan.is_over(chain) or stop.is_set() or interrupted.is_set()):
-                n_sweeps = min(n_sweeps, plan.next_stop(chain.sweep, sampler.every_sweep) - chain.sweep)
-                begun = time.perf_counter()
-                advance(sampler, corpus, chain, plan, n_sweeps)
-                taken = (time.perf_counter() - begun) / n_sweeps
-                n_sweeps = 1 if callbacks else max(1, int(_SECONDS / max(taken, 1e-6)))
-                for look in watch:
-                    look(chain)
-                if checkpoint and chain.sweep < plan.max_iter and chain.sweep % plan.checkpoint_every == 0:
-                    checkpoint(chain)
-                answers = [callback(chain) for callback in callbacks]  # every one is called, whatever the others say
-                if any(answers):
-                    break
-            if checkpoint:
-                checkpoint(chain)
-
-        run_parallel(run, chains, n_jobs)
+        if min(n_jobs, len(chains)) > 1:
+            run_parallel(run_one, chains, n_jobs)
+        else:
+            for chain in chains:
+                run_one(chain)
         return interrupted.is_set() and not all(map(plan.is_over, chains))
 
 

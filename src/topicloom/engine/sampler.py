@@ -6,7 +6,8 @@ is never saved.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
@@ -48,7 +49,7 @@ class ShardProgress(NamedTuple):
     ``engine.shards`` says how. It is latent as the state is: a chain that has one and goes on needs it.
     """
 
-    way: Int64Array  # [1] which one, of a sampler that has several
+    sampler: Int64Array  # [1] the number of the sampler that draws the blocks, of one that chooses among several
     docs: Int64Array  # [shards, pieces, 2] from, to
     words: Int64Array  # [parts, 2]
     unseen: Int64Array  # [parts, delay, K] what totals have moved by in a part's last steps, which others have not seen
@@ -95,6 +96,16 @@ def summed_counts(arrays: dict[str, AnyArray], n_samples: int) -> estimates.Coun
     return estimates.Counts(arrays["doc"], arrays["word"], n_samples, arrays.get("eta"))
 
 
+def sweep_by_sweep(
+    sweep: Callable[..., tuple[Any, Info]], corpus: Corpus, state: Any, prior: Any, key: Key, schedule: Schedule,
+    n_sweeps: int = 1, progress: ShardProgress | None = None,
+) -> tuple[Any, Info, ShardProgress | None]:  # fmt: skip
+    """Sweeps of a sampler that has no progress from one to the next."""
+    for number in range(key.sweep, key.sweep + n_sweeps):
+        state, info = sweep(corpus, state, prior, key._replace(sweep=number), schedule)
+    return state, info, None
+
+
 # -- the protocol ----------------------------------------------------------------------------------------------------
 
 
@@ -130,21 +141,14 @@ class Sampler:
     kept_from: Callable[..., Any] = summed_counts  # (arrays, n_samples): kept samples
     check: Callable[..., None] = check_topics  # (file, corpus, index): refuse arrays that are not what they must be
     by_token: bool = True  # whether z has one entry for each token
-    ways: range = range(0)  # of a progress that this sampler may be on
+    block_samplers: range = range(0)  # numbers that its ``ShardProgress`` may name
+    # (corpus, state, prior, key, schedule, n_sweeps = 1, progress = None): sweeps from that of the key on; the report
+    # is that of the last one. In how many calls they are made changes nothing, if each is given the progress that the
+    # one before returned.
+    run: Callable[..., tuple[Any, Info, ShardProgress | None]] = field(init=False, repr=False, compare=False)
 
-    def run(
-        self, corpus: Corpus, state: Any, prior: Any, key: Key, schedule: Schedule, n_sweeps: int = 1,
-        progress: ShardProgress | None = None,
-    ) -> tuple[Any, Info, ShardProgress | None]:  # fmt: skip
-        """Sweeps from that of the key on; the report is that of the last one.
-
-        In how many calls they are made changes nothing, if each is given the progress that the one before returned.
-        """
-        if self.sweeps is not None:
-            return self.sweeps(corpus, state, prior, key, schedule, n_sweeps, progress)
-        for sweep in range(key.sweep, key.sweep + n_sweeps):
-            state, info = self.sweep(corpus, state, prior, key._replace(sweep=sweep), schedule)
-        return state, info, None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "run", self.sweeps or partial(sweep_by_sweep, self.sweep))
 
 
 _SAMPLERS: dict[str, Sampler] = {}

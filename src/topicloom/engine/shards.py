@@ -6,7 +6,7 @@ totals belong to one part. Of the totals each part has its own copy, with all mo
 made ``delay`` steps ago or earlier. So what is drawn depends on the blocks' order alone, which is fixed, and a thread
 waits only if it comes ``delay`` steps before another: while delay ≤ m it never meets another in the documents of a
 shard.
-Small corpora have one piece a shard and a delay of one step: parts then meet after each round, and see all.
+Small corpora have one piece per shard and a delay of one step: parts then meet after each round, and see all.
 
 Threads need not meet between sweeps either. The cut into blocks, and what parts have not yet seen of each other when a
 call ends, are a ``ShardProgress``, which the next call is given and a checkpoint has.
@@ -21,13 +21,13 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.engine import counts
+from topicloom.engine.blocks import Range
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Schedule, ShardProgress
 from topicloom.engine.state import AnyState
-from topicloom.engine.threads import cut, private, run_steps
+from topicloom.engine.threads import cut, private, run_steps, steps_in_order
 from topicloom.numerics.rng import Purpose, stream
 
-Range = tuple[int, int]
 # Draws one block: documents from, to, state with the part's own totals, stream. Returns how many tokens changed and how
 # many weights were computed.
 Draw = Callable[[Range, AnyState, AnyArray], Int64Array]
@@ -36,7 +36,7 @@ MakeDraw = Callable[[Corpus, Range, Prior], Draw]
 
 _PIECES = 8  # of a shard's documents, where a corpus is large enough
 LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
-PER_TOPIC = 16  # or so many a topic, as each step looks at all totals
+PER_TOPIC = 16  # or so many per topic, as each step looks at all totals
 _LONG = 64  # tokens of a run that cost anything
 
 
@@ -88,12 +88,12 @@ def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range],
 
 
 def start_shards(
-    corpus: Corpus, n_topics: int, n_shards: int, loads: Loads, in_pieces: bool = False, way: int = 0
+    corpus: Corpus, n_topics: int, n_shards: int, loads: Loads, in_pieces: bool = False, sampler: int = 0
 ) -> ShardProgress:
     """The cut into blocks; all that parts have done before is seen by all.
 
     Documents and words are each cut into parts of equal loads; with two shards both blocks of a round then have equal
-    ones, too. ``in_pieces`` says that documents may be cut further, and ``way`` is for the caller to know it by.
+    ones, too. ``in_pieces`` says that documents may be cut further; ``sampler`` is the number of the sampler.
     """
     docs, words = _cut_both(corpus, n_shards, loads)
     n = max(len(docs), len(words))
@@ -108,7 +108,7 @@ def start_shards(
             own = _edges(of.doc_tokens[start:stop], of.doc_runs[start:stop], loads.token, run, n_pieces)
             pieces[s] = start + np.array(own)
     unseen = np.zeros((len(words), max(1, n_pieces // 2), n_topics), np.int64)
-    return ShardProgress(np.full(1, way), pieces, np.array(words, np.int64).reshape(-1, 2), unseen)
+    return ShardProgress(np.full(1, sampler), pieces, np.array(words, np.int64).reshape(-1, 2), unseen)
 
 
 def sweep_shards(
@@ -150,7 +150,11 @@ def sweep_shards(
             finish(words[w])
 
     total = n_sweeps * n_steps
-    run_steps(make_step, len(words), total, delay, schedule.n_jobs)
+    if min(schedule.n_jobs, len(words)) > 1:
+        run_steps(make_step, len(words), total, delay, schedule.n_jobs)
+    else:
+        for w, step in steps_in_order(len(words), total, delay):
+            make_step(w, step)
     last = moved[:, np.arange(total - delay, total) % n_room]
     if len(words) > 1:
         state.topic[:] = totals[0] + last[1:].sum(axis=(0, 1))

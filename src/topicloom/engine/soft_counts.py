@@ -4,10 +4,14 @@ With the counts of one sample held fixed, the conditional of a token depends onl
 current topic (which is what gets excluded), so it is computed once for each distinct such triple.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import FloatArray, Int32Array, Int64Array
+from topicloom.engine.blocks import Block, Tokens
 from topicloom.engine.prior import Prior
+from topicloom.engine.state import State
 from topicloom.engine.threads import private
 from topicloom.numerics.jit import bare_kernel
 from topicloom.numerics.search import put_in_order
@@ -22,29 +26,38 @@ def _add_scaled(out: FloatArray, weight: FloatArray, scale: float) -> None:
         out[k] += weight[k] * scale
 
 
+class DenseScratch(NamedTuple):
+    """What a kernel that looks at every topic writes into."""
+
+    weight: FloatArray  # [K] of a token's topics
+    coef: FloatArray  # [K] (n_dk + α_k) / (n_k + Σβ) of the current document
+    doc: Int32Array  # [K] n_dk of the current document
+    lane_sums: FloatArray  # [LANES + 1] see ``numerics.simd``
+
+
 @bare_kernel
 def add_soft_counts(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int, words: Int32Array, doc_ptr: Int64Array,
-    z: AnyArray, word_topic: Int32Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array,
-    beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray,
-    out_doc: FloatArray, out_word: FloatArray, weight: FloatArray, coef: FloatArray, doc: Int32Array, lanes: FloatArray,
-    keys: Int64Array,
+    block: Block, tokens: Tokens, state: State, prior: Prior, out_doc: FloatArray, out_word: FloatArray,
+    scratch: DenseScratch, keys: Int64Array,
 ) -> None:  # fmt: skip
-    """Add Σ_j T(z_dj = k) to ``out_doc[d]`` and ``out_word[v]`` for the given documents and words.
+    """Add Σ_j T(z_dj = k) to ``out_doc[d]`` and ``out_word[v]`` for the documents and words of a block.
 
     An output with no rows is left out. A cell always receives its terms in the same order (by document, then by word
-    and current topic), whichever ranges the calls cut the work into. ``weight``, ``coef`` and ``doc`` are scratch, a
-    number a topic, ``lanes``, and ``keys`` with room for the tokens of the longest document.
+    and current topic), whichever blocks the calls cut the work into. ``keys`` is scratch with room for the tokens of
+    the longest document.
     """
+    words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
+    beta, beta_sum, boost_row, boost = prior.beta, prior.beta_sum, prior.boost_row, prior.boost
+    weight, coef, doc, lane_sums = scratch.weight, scratch.coef, scratch.doc, scratch.lane_sums
     n_topics = topic.shape[0]
-    for d in range(doc_start, doc_stop):
+    for d in range(block.doc_start, block.doc_stop):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
-        a = alpha[alpha_row[d]]
+        a = prior.alpha[prior.alpha_row[d]]
         doc[:] = 0
         n = np.int64(0)  # not a literal, for which a sort would be compiled in vain
         for i in range(start, stop):
             doc[z[i]] += 1
-            if word_start <= words[i] < word_stop:
+            if block.word_start <= words[i] < block.word_stop:
                 keys[n] = np.int64(words[i]) * n_topics + z[i]
                 n += 1
         if n == 0:
@@ -60,15 +73,15 @@ def add_soft_counts(
                 j += 1
             v, own = key // n_topics, key % n_topics
             # The token is taken out of the three counts of its own topic; all others are as they stand.
-            kept = coef[own]
+            counted = coef[own]
             coef[own] = 0.0
             b = beta[v]
             if boost_row[v] < 0:
-                total = weigh(word_topic[v], b, coef, weight, lanes)
+                total = weigh(word_topic[v], b, coef, weight, lane_sums)
             else:
-                total = weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight, lanes)
+                total = weigh_boosted(word_topic[v], b, boost[boost_row[v]], coef, weight, lane_sums)
                 b += boost[boost_row[v], own]
-            coef[own] = kept
+            coef[own] = counted
             w = (word_topic[v, own] - 1 + b) * (doc[own] - 1 + a[own]) / (topic[own] - 1 + beta_sum[own])
             weight[own] = w
             scale = (j - i) / (total + w)
@@ -79,9 +92,9 @@ def add_soft_counts(
             i = j
 
 
-def dense_scratch(prior: Prior) -> tuple[FloatArray, FloatArray, Int32Array, FloatArray]:
-    """What the dense kernel writes into, apart from what other threads write."""
+def dense_scratch(prior: Prior) -> DenseScratch:
+    """For one thread, apart from what others write."""
     n = -(-prior.n_topics // _LINE) * _LINE
     room = private(np.zeros(3 * n + LANES + 1))
     weight, coef, doc = (room[i * n : i * n + prior.n_topics] for i in range(3))
-    return weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :]
+    return DenseScratch(weight, coef, doc.view(np.int32)[: prior.n_topics], room[3 * n :])

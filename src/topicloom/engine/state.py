@@ -1,4 +1,4 @@
-"""What is latent: the topic of each token, and the counts that follow from it in the form that a kernel likes best.
+"""What is latent: the topic of each token, and the counts that follow from it in the form that a sampler takes.
 
 Only z is ever saved; every other array is rebuilt from it.
 """
@@ -11,25 +11,78 @@ from topicloom._types import AnyArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import count_lists as lists
 from topicloom.engine import counts
+from topicloom.engine.prior import Prior
 from topicloom.files.arrays import array_in_file, file_of
 
 
 class State(NamedTuple):
-    """Counts as a dense matrix: 4 bytes a word-topic cell."""
+    """Counts as a dense matrix: 4 bytes per word-topic cell."""
 
     z: AnyArray  # [N] uint16, or int32 beyond 65,536 topics
     word_topic: Int32Array  # [V, K]
     topic: Int64Array  # [K]
 
+    def as_dense(self) -> "State":
+        """The same counts as a dense matrix."""
+        return self
+
+    def as_lists(self, corpus: Corpus) -> "SparseState":
+        """The same counts as lists."""
+        of_words = new_lists(corpus, self.z, len(self.topic))._replace(topic=self.topic)
+        lists.gather(self.word_topic, of_words)
+        lists.sort_lists(0, corpus.n_words, of_words)
+        return of_words
+
+    def list_sizes(self, words: Int32Array) -> Int32Array:
+        """In how many topics each of these words occurs."""
+        sizes = np.empty(len(words), np.int32)
+        lists.measure(words, self.word_topic, sizes)
+        return sizes
+
+    def count_histogram(self) -> Int64Array:
+        """How often each value n_kv > 0 occurs, indexed by the value."""
+        out = np.zeros(int(self.word_topic.max(initial=0)) + 1, np.int64)
+        counts.count_histogram(self.word_topic, out)
+        return out
+
+    def log_joint_words(self, words: tuple[int, int], prior: Prior) -> float:
+        """log p(w | z, β) of a range of words, except for the part of the topics' totals."""
+        return counts.log_joint_words(words[0], words[1], self.word_topic, prior)
+
 
 class SparseState(NamedTuple):
-    """Counts as a list of (topic, count) for each word: 8 bytes an entry, room for min(tokens, K) entries a word."""
+    """Counts as a list of (topic, count) for each word: 8 bytes per entry, room for min(tokens, K) entries per word."""
 
     z: AnyArray
     list_ptr: Int64Array  # [V + 1] where each word's list starts
     list_size: Int32Array  # [V] entries in use
     entries: Int64Array  # count · 2³² + topic
     topic: Int64Array
+
+    def as_dense(self) -> State:
+        """The same counts as a dense matrix."""
+        word_topic = np.empty((len(self.list_size), len(self.topic)), np.int32)
+        lists.spread(self, word_topic)
+        return State(self.z, word_topic, self.topic)
+
+    def as_lists(self, corpus: Corpus) -> "SparseState":
+        """The same counts as lists."""
+        return self
+
+    def list_sizes(self, words: Int32Array) -> Int32Array:
+        """In how many topics each of these words occurs."""
+        return self.list_size[words]
+
+    def count_histogram(self) -> Int64Array:
+        """How often each value n_kv > 0 occurs, indexed by the value."""
+        first = self.entries[self.list_ptr[:-1][self.list_size > 0]] >> 32  # the lists are sorted when a sweep ends
+        out = np.zeros(int(first.max(initial=0)) + 1, np.int64)
+        counts.list_histogram(self, out)
+        return out
+
+    def log_joint_words(self, words: tuple[int, int], prior: Prior) -> float:
+        """log p(w | z, β) of a range of words, except for the part of the topics' totals."""
+        return counts.log_joint_lists(words[0], words[1], self, prior)
 
 
 AnyState = Any
@@ -51,7 +104,7 @@ def rebuild_counts(corpus: Corpus, z: AnyArray, n_topics: int) -> State:
     """The state that assignments imply, as a dense matrix."""
     z = np.ascontiguousarray(z, topic_dtype(n_topics))
     state = State(z, np.empty((corpus.n_words, n_topics), np.int32), np.empty(n_topics, np.int64))
-    counts.rebuild(corpus.words, *state)
+    counts.rebuild(corpus.words, state.z, state.word_topic, state.topic)
     return state
 
 
@@ -66,50 +119,6 @@ def new_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
 def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     """The state that assignments imply, as lists."""
     state = new_lists(corpus, np.ascontiguousarray(z, topic_dtype(n_topics)), n_topics)
-    lists.rebuild_lists(corpus.words, *state)
-    lists.sort_lists(0, corpus.n_words, *state[1:4])
+    lists.rebuild_lists(corpus.words, state)
+    lists.sort_lists(0, corpus.n_words, state)
     return state
-
-
-def as_dense(state: AnyState) -> State:
-    """The same counts as a dense matrix."""
-    if isinstance(state, State):
-        return state
-    if not isinstance(state, SparseState):  # of a model with more than counts
-        return State(state.z, state.word_topic, state.topic)
-    word_topic = np.empty((len(state.list_size), len(state.topic)), np.int32)
-    lists.spread(state.list_ptr, state.list_size, state.entries, word_topic)
-    return State(state.z, word_topic, state.topic)
-
-
-def as_lists(corpus: Corpus, state: State | SparseState) -> SparseState:
-    """The same counts as lists."""
-    if isinstance(state, SparseState):
-        return state
-    of_words = new_lists(corpus, state.z, len(state.topic))._replace(topic=state.topic)
-    lists.gather(state.word_topic, *of_words[1:4])
-    lists.sort_lists(0, corpus.n_words, *of_words[1:4])
-    return of_words
-
-
-def list_sizes(state: State | SparseState, words: Int32Array) -> Int32Array:
-    """In how many topics each of these words occurs."""
-    if isinstance(state, SparseState):
-        return state.list_size[words]
-    sizes = np.empty(len(words), np.int32)
-    lists.measure(words, state.word_topic, sizes)
-    return sizes
-
-
-def count_histogram(state: AnyState) -> Int64Array:
-    """How often each value n_kv > 0 occurs, indexed by the value."""
-    if not isinstance(state, SparseState):
-        state = as_dense(state)
-        largest = int(state.word_topic.max(initial=0))
-        out = np.zeros(largest + 1, np.int64)
-        counts.count_histogram(state.word_topic, out)
-    else:
-        first = state.entries[state.list_ptr[:-1][state.list_size > 0]] >> 32  # the lists are sorted when a sweep ends
-        out = np.zeros(int(first.max(initial=0)) + 1, np.int64)
-        counts.list_histogram(state.list_ptr, state.list_size, state.entries, out)
-    return out

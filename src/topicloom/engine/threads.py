@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar, cast
@@ -92,11 +92,21 @@ def run_rounds(
     _on_threads(run, n)
 
 
+def steps_in_order(n_tasks: int, n_steps: int, delay: int) -> Iterator[tuple[int, int]]:
+    """Every task's steps on one thread: (task, step), none ``delay`` steps before another task's."""
+    done = [0] * n_tasks
+    while n_tasks and min(done) < n_steps:
+        for task in range(n_tasks):
+            while done[task] < min(n_steps, min(done) + delay):
+                yield task, done[task]
+                done[task] += 1
+
+
 def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, delay: int, n_jobs: int) -> None:
     """``step(task, i)`` of every task, its own steps in their order, none ``delay`` steps before another task's.
 
     Step i of a task begins when all others have done their step i − delay. A thread keeps its task, whose memory is in
-    its core's cache, while that may go on, and has else the one that is furthest behind.
+    its core's cache, while that may go on, and otherwise has the one that is furthest behind.
 
     Cores that others use, too, are not equally quick, and which one is the slower changes. A thread that must wait for
     another though its task was no further than the others when it got it is the quicker one: they exchange
@@ -105,11 +115,8 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, de
     """
     n, done = _n_threads(n_jobs, n_tasks), [0] * n_tasks
     if n <= 1:
-        while n_tasks and min(done) < n_steps:
-            for task in range(n_tasks):
-                while done[task] < min(n_steps, min(done) + delay):
-                    step(task, done[task])
-                    done[task] += 1
+        for task, i in steps_in_order(n_tasks, n_steps, delay):
+            step(task, i)
         return
     changed = threading.Condition()
     free = set(range(n_tasks))

@@ -17,11 +17,11 @@ from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule
-from topicloom.engine.state import AnyState, as_dense, new_assignments, rebuild_counts
+from topicloom.engine.state import AnyState, State, new_assignments, rebuild_counts
 from topicloom.files.checks import Contents, Expected
 from topicloom.labeled import cvb0 as labeled_collapsed
 from topicloom.labeled import gibbs as labeled
-from topicloom.lda.gibbs.auto import log_joint_words
+from topicloom.lda.gibbs.joint import log_joint_words
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.rng import Purpose, path_key, stream
 
@@ -36,6 +36,10 @@ class LabeledState(NamedTuple):
     topic: Int64Array  # [K]
     label_ptr: Int64Array  # [D + 1]
     labels: Int32Array  # the labels of document d, ascending, are labels[label_ptr[d]:label_ptr[d + 1]]
+
+    def as_dense(self) -> State:
+        """The counts alone."""
+        return State(self.z, self.word_topic, self.topic)
 
 
 class SoftLabeledState(NamedTuple):
@@ -99,7 +103,7 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) ->
     documents = labeled.log_joint_documents(
         corpus.doc_ptr, own.z, own.label_ptr, own.labels, prior.alpha, prior.alpha_row
     )
-    return documents + log_joint_words(corpus, as_dense(own), prior, n_jobs)
+    return documents + log_joint_words(corpus, own.as_dense(), prior, n_jobs)
 
 
 def cvb0(sets: LabelSets, corpus: Corpus, prior: Prior) -> Sampler:

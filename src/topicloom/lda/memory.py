@@ -10,7 +10,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped
 from topicloom.engine.state import topic_dtype
 from topicloom.errors import InputError
-from topicloom.lda.gibbs.by_word import AT_ONCE
+from topicloom.lda.gibbs.word_order import AT_ONCE
 
 
 class Sizes(NamedTuple):

@@ -69,7 +69,7 @@ def polya_gamma(stream: UInt64Array, shape: float, tilt: float) -> float:
     PG(b, z) = Σ_k g_k c_k with g_k ~ Gamma(b) and c_k = 1/(2π² (k − ½)² + z²/2) (Polson, Scott and Windle 2013, eq. 2).
     The first terms are drawn; the rest of the sum, whose terms are small and all alike, is one gamma variate that has
     its mean and variance. The first cumulant that differs is the third, by less than 6·10⁻⁶/√b of σ³ whatever
-    the tilt (tests/exact).
+    the tilt (tests/medlda/test_augment.py).
 
     From far out it is an inverse Gaussian variate of mean b/2z and shape b²/4, whose Laplace transform
     exp(b (z/2 − √(z²/4 + t/2))) differs from that of PG(b, z), (cosh(z/2) / cosh √(z²/4 + t/2))^b, by e^−z alone.

@@ -15,18 +15,19 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import estimates
+from topicloom.engine.blocks import Block, Range
 from topicloom.engine.checks import check_topics
-from topicloom.engine.estimates import ESTIMATORS, Block, Counts, Estimator, soft_topic_counts
+from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, soft_topic_counts
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule, assignments_and_prior
-from topicloom.engine.shards import Draw, Loads, Range, sweep_blocks
-from topicloom.engine.state import AnyState, as_dense, rebuild_counts
+from topicloom.engine.shards import Draw, Loads, sweep_blocks
+from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, private, run_parallel
 from topicloom.files.checks import Contents, Expected
-from topicloom.lda.gibbs import auto as samplers
-from topicloom.lda.gibbs.auto import _first_topics
+from topicloom.lda.gibbs import joint
+from topicloom.lda.gibbs.first_topics import first_topics
 from topicloom.lda.gibbs.mh import make_scratch
-from topicloom.lda.gibbs.start import place_on_line
+from topicloom.lda.gibbs.online_start import place_online
 from topicloom.medlda import augment
 from topicloom.medlda import dense as medlda_dense
 from topicloom.medlda import proposals as medlda
@@ -59,6 +60,10 @@ class MedState(NamedTuple):
     loss: int  # as in ``medlda.augment``
     epsilon: float
     nu: float  # prior precision of η
+
+    def as_dense(self) -> State:
+        """The counts alone."""
+        return State(self.z, self.word_topic, self.topic)
 
 
 class Tasks(NamedTuple):
@@ -123,7 +128,7 @@ def medlda_sampler(tasks: Tasks, options: Options = Options()) -> Sampler:  # no
         assert len(prior.boost) == 0, "seed words are not for supervised topics"
         task = np.array(tasks.groups[key.chain // options.n_chains], np.int64)
         one_by_one = options.sampler != "dense" and prior.n_topics >= _ON_LINE
-        z = place_on_line(corpus, prior, key).z if one_by_one else _first_topics(corpus, prior, key)
+        z = place_online(corpus, prior, key).z if one_by_one else first_topics(corpus, prior, key)
         return restore(corpus, z, prior.n_topics, np.zeros((prior.n_topics, len(task))), task)
 
     def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
@@ -353,7 +358,7 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) ->
     _, value = values(corpus, own, n_jobs)
     losses = augment.log_pseudo_likelihoods(corpus.doc_ptr, own.loss, own.epsilon, own.target, own.weight, value)
     normal = 0.5 * own.eta.size * np.log(own.nu / (2 * np.pi)) - 0.5 * own.nu * float(np.sum(own.eta**2))
-    return samplers.log_joint(corpus, as_dense(own), prior, n_jobs) + losses + float(normal)
+    return joint.log_joint(corpus, own.as_dense(), prior, n_jobs) + losses + float(normal)
 
 
 def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
@@ -389,7 +394,7 @@ def topic_counts(
 
         def add(part: Block, doc: FloatArray, word: FloatArray) -> None:
             medlda_soft.add_soft_counts(
-                *part, corpus.words, corpus.doc_ptr, *as_dense(state), *of_task, *prior[:4], doc, word
+                *part, corpus.words, corpus.doc_ptr, *state.as_dense(), *of_task, *prior[:4], doc, word
             )
 
         found = soft_topic_counts(corpus, prior, add, docs=docs, words=words, n_jobs=n_jobs)

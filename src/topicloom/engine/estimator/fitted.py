@@ -128,7 +128,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def _fit(self, problem: Problem, callbacks: Sequence[Callback]) -> Self:
+    def _start(self, problem: Problem) -> tuple[list[Chain], Stored | None]:
+        """Chains before their first sweep, and the run that they will be saved in."""
         prior, run = problem.prior(), None
         note = "" if problem.note is None else problem.note()
         if self.checkpoint_dir is not None:
@@ -138,13 +139,14 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             )  # fmt: skip
         if note and self.verbose > 0:
             announce(note)
-        chains = [_start(problem, prior, index) for index in range(problem.n_chains)]
-        self._run(problem, chains, callbacks, run)
-        return self
+        return [_start(problem, prior, index) for index in range(problem.n_chains)], run
 
-    def _run(
-        self, problem: Problem, chains: list[Chain], callbacks: Sequence[Callback] = (), run: Stored | None = None
-    ) -> None:
+    def _fit(
+        self, problem: Problem, callbacks: Sequence[Callback] = (),
+        begun: tuple[list[Chain], Stored | None] | None = None,
+    ) -> Self:  # fmt: skip
+        """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
+        chains, run = self._start(problem) if begun is None else begun
         sampler, plan = problem.sampler, problem.plan
         started = time.perf_counter()
         with progress(self.verbose > 0, problem.corpus, chains, plan) as watch:
@@ -168,6 +170,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         else:
             self._warn_unfinished(problem, chains[self.best_chain_])
         self._report(problem, chains[self.best_chain_])
+        return self
 
     def _publish_all(self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool) -> None:
         """Set all attributes of a fitted model; if one cannot be, or is not finite, none is."""
@@ -199,8 +202,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             ]
         done = max(chain.sweep for chain in chains)
         inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest)
-        model._run(problem, chains, run=restart_run(stored, cls.__name__, model._params_to_save(problem.data)))
-        return model
+        run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
+        return model._fit(problem, begun=(chains, run))
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
         return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)

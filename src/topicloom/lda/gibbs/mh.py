@@ -1,4 +1,4 @@
-"""The sampler "mh": Metropolis-Hastings sampling whose cost a token does not depend on the number of topics (exact).
+"""The sampler "mh": Metropolis-Hastings sampling whose cost per token does not depend on the number of topics (exact).
 
 The target for a token of word v in document d is the collapsed conditional (CGS_p eq. 1), with the token itself taken
 out of all counts:
@@ -20,24 +20,25 @@ That is why nothing here is stale, unlike in LightLDA. An alias table of the wor
 topics that tokens had then, this token's among them: it is another proposal for each topic that the token may be in,
 and a ratio that takes it for one distribution is not that of the way back, not even with the table's own values divided
 out. A document count frozen at the token's old topic fails for the same reason. The posterior moves under both
-(tests/mutants), while picking a random token is always up to date and needs no table.
+(tests/lda/test_mutants_mh.py), while picking a random token is always up to date and needs no table.
 
 Picking a token of a word reads a copy of z in word order, in which the tokens of a word lie side by side.
 """
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Block, Range, Tokens, room_to_list, tokens_of
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule, register
-from topicloom.engine.shards import Draw, Range, sweep_blocks
+from topicloom.engine.shards import Draw, sweep_blocks
 from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, run_parallel
-from topicloom.lda.gibbs.auto import _dense_init, log_joint
-from topicloom.lda.gibbs.scratch import own_room
+from topicloom.lda.gibbs import dense
+from topicloom.lda.gibbs.joint import log_joint
 from topicloom.numerics.alias import build_aliases, draw_alias
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.prefetch import own_token, own_tokens
@@ -45,6 +46,22 @@ from topicloom.numerics.rng import uniform
 from topicloom.numerics.search import first_from
 
 _PARTS = 16  # of the words, for threads; changes no draw
+
+
+class Scratch(NamedTuple):
+    """What proposals draw from beside the state, made anew for each sweep and shared by its blocks.
+
+    A block writes to ``z_by_word`` only where its own words are, so blocks do not meet there either.
+    """
+
+    word_ptr: Int64Array
+    token: Int64Array
+    z_by_word: AnyArray  # z in the order of the words
+    alpha_keep: FloatArray  # alias tables of the rows of α
+    alpha_other: Int32Array
+    boost_sum: FloatArray
+    boost_keep: FloatArray  # and of the seed words' boosts
+    boost_other: Int32Array
 
 
 @kernel
@@ -58,29 +75,32 @@ def find_first(word_ptr: Int64Array, token: Int64Array, word_start: int, word_st
 
 @kernel
 def sweep_block(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray,
-    boost_row: Int32Array, boost: FloatArray,
-    word_ptr: Int64Array, token: Int64Array, z_by_word: AnyArray, alpha_keep: FloatArray, alpha_other: Int32Array,
-    boost_sum: FloatArray, boost_keep: FloatArray, boost_other: Int32Array,
-    mine: Int64Array, n_mh: int, by_word: bool, by_doc: bool, stream: UInt64Array, work: Int64Array,
+    block: Block, tokens: Tokens, state: State, prior: Prior, scratch: Scratch, listed: Int64Array, n_mh: int,
+    by_word: bool, by_doc: bool, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
-    """Take ``n_mh`` steps of each kind for every token of the given documents whose word is in the given range.
+    """Take ``n_mh`` steps of each kind for every token of a block.
 
     ``by_word`` and ``by_doc`` leave out one of the proposals, for tests. ``work`` returns how many tokens changed and
     how many topics were proposed.
     """
+    words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
+    alpha, alpha_row, beta, beta_sum = prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum
+    boost_row, boost = prior.boost_row, prior.boost
+    word_ptr, z_by_word, alpha_keep, alpha_other = (
+        scratch.word_ptr, scratch.z_by_word, scratch.alpha_keep, scratch.alpha_other,
+    )  # fmt: skip
+    boost_sum, boost_keep, boost_other = scratch.boost_sum, scratch.boost_keep, scratch.boost_other
+    word_start, word_stop = block.word_start, block.word_stop
     n_topics = topic.shape[0]
     doc = np.zeros(n_topics, np.int32)
     share = np.empty(n_topics, np.float64)  # n_dk + α_k of the current document
     total = np.empty(n_topics, np.float64)  # n_k + Σβ_k
     for k in range(n_topics):
         total[k] = topic[k] + beta_sum[k]
-    place = find_first(word_ptr, token, word_start, word_stop, doc_ptr[doc_start])
+    place = find_first(word_ptr, scratch.token, word_start, word_stop, doc_ptr[block.doc_start])
     r, alpha_sum = -1, 0.0
     changed, visited = 0, 0
-    for d in range(doc_start, doc_stop):
+    for d in range(block.doc_start, block.doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
         if alpha_row[d] != r:
             r = alpha_row[d]
@@ -91,9 +111,9 @@ def sweep_block(
             doc[z[i]] += 1
         for i in range(begin, end):
             share[z[i]] = doc[z[i]] + a[z[i]]
-        first, n_own = own_tokens(begin, end, words, word_start, word_stop, mine)
+        first, n_own = own_tokens(begin, end, words, word_start, word_stop, listed)
         for m in range(n_own):
-            i = own_token(first, m, mine)
+            i = own_token(first, m, listed)
             v = words[i]
             own = place[v - word_start]  # tokens of a word are met in the order in which they lie in z_by_word
             place[v - word_start] += 1
@@ -152,13 +172,10 @@ def sweep_block(
 
 
 @kernel
-def conditional(
-    tok: int, d: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array,
-    boost: FloatArray, weight: FloatArray,
-) -> None:  # fmt: skip
+def conditional(token: int, d: int, tokens: Tokens, state: State, prior: Prior, weight: FloatArray) -> None:
     """The target p(k) of this token, from the factors whose ratios the steps compare; leaves the state as it was."""
-    v, old, seed = words[tok], z[tok], boost_row[words[tok]]
+    words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
+    v, old, seed = words[token], z[token], prior.boost_row[words[token]]
     doc = np.zeros(topic.shape[0], np.int32)
     for i in range(doc_ptr[d], doc_ptr[d + 1]):
         doc[z[i]] += 1
@@ -166,28 +183,12 @@ def conditional(
     topic[old] -= 1
     doc[old] -= 1
     for k in range(topic.shape[0]):
-        here = word_topic[v, k] + beta[v]
+        here = word_topic[v, k] + prior.beta[v]
         if seed >= 0:
-            here += boost[seed, k]
-        weight[k] = here * (doc[k] + alpha[alpha_row[d], k]) / (topic[k] + beta_sum[k])
+            here += prior.boost[seed, k]
+        weight[k] = here * (doc[k] + prior.alpha[prior.alpha_row[d], k]) / (topic[k] + prior.beta_sum[k])
     word_topic[v, old] += 1
     topic[old] += 1
-
-
-class Scratch(NamedTuple):
-    """What proposals draw from beside the state, made anew for each sweep and shared by its blocks.
-
-    A block writes to ``z_by_word`` only where its own words are, so blocks do not meet there either.
-    """
-
-    word_ptr: Int64Array
-    token: Int64Array
-    z_by_word: AnyArray  # z in the order of the words
-    alpha_keep: FloatArray  # alias tables of the rows of α
-    alpha_other: Int32Array
-    boost_sum: FloatArray
-    boost_keep: FloatArray  # and of the seed words' boosts
-    boost_other: Int32Array
 
 
 def make_scratch(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int) -> Scratch:
@@ -199,7 +200,10 @@ def make_scratch(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int) -> 
         np.take(state.z, token[own], out=z_by_word[own], mode="clip")
 
     run_parallel(gather, cut(corpus.word_counts, _PARTS), n_jobs)
-    return Scratch(word_ptr, token, z_by_word, *_aliases(prior.alpha), prior.boost.sum(axis=1), *_aliases(prior.boost))
+    alpha_keep, alpha_other = _aliases(prior.alpha)
+    boost_keep, boost_other = _aliases(prior.boost)
+    boost_sum = prior.boost.sum(axis=1)
+    return Scratch(word_ptr, token, z_by_word, alpha_keep, alpha_other, boost_sum, boost_keep, boost_other)
 
 
 def _aliases(weight: FloatArray) -> tuple[FloatArray, Int32Array]:
@@ -221,13 +225,11 @@ def sweep(
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)
 
     def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
-        work, room = np.zeros(2, np.int64), own_room(corpus, words)
+        tokens, listed, work = tokens_of(corpus), room_to_list(corpus, words), np.zeros(2, np.int64)
 
         def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
-            sweep_block(
-                *docs, *words, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, *scratch, room, schedule.n_mh,
-                by_word, by_doc, rng, work,
-            )  # fmt: skip
+            block = Block(docs[0], docs[1], words[0], words[1])
+            sweep_block(block, tokens, state, prior, scratch, listed, schedule.n_mh, by_word, by_doc, rng, work)
             return work
 
         return draw
@@ -237,11 +239,10 @@ def sweep(
 
 def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
     weight = np.empty(prior.n_topics)
-    doc = int(corpus.token_docs[token])
-    conditional(token, doc, corpus.words, corpus.doc_ptr, *cast(State, state), *prior, weight)
+    conditional(token, int(corpus.token_docs[token]), tokens_of(corpus), state, prior, weight)
     return weight
 
 
 # A proposed topic's count is looked up at random, which a dense matrix answers at once; a sweep that searched lists for
 # it took 1.3 to 4 times as long (real corpora of 0.5 and 2.4 million tokens, 100 to 5,000 topics).
-register(Sampler("mh", _dense_init, rebuild_counts, sweep, log_joint, _conditional, exact=True))
+register(Sampler("mh", dense.init, rebuild_counts, sweep, log_joint, _conditional, exact=True))

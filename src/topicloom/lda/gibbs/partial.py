@@ -6,7 +6,7 @@ Given φ documents know nothing of each other, and have a stream each. So ``n_sh
 sweep, and changes no result: the sampler is exact for any number of shards.
 
 A token's weight is split into n_dk φ_kv, non-zero only for the topics of its document, and α_k φ_kv, whose sum over k
-is made once a word and sweep.
+is made once per word and sweep.
 """
 
 from math import exp
@@ -14,15 +14,16 @@ from typing import cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import counts
+from topicloom.engine.blocks import Range, Tokens, tokens_of
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule, register
-from topicloom.engine.shards import Range
 from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, run_parallel
-from topicloom.lda.gibbs.auto import _dense_conditional, _dense_init, log_joint
+from topicloom.lda.gibbs import dense
+from topicloom.lda.gibbs.joint import log_joint
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import Purpose, combine, fill_stream, path_key, uniform
 from topicloom.numerics.sums import dot
@@ -30,14 +31,12 @@ from topicloom.numerics.variates import gamma, log_gamma
 
 
 @kernel
-def draw_words(
-    word_start: int, word_stop: int, word_topic: Int32Array, topic: Int64Array, beta: FloatArray,
-    boost_row: Int32Array, boost: FloatArray, key: np.uint64, phi: FloatArray,
-) -> None:  # fmt: skip
+def draw_words(word_start: int, word_stop: int, state: State, prior: Prior, key: np.uint64, phi: FloatArray) -> None:
     """Gamma variates [V, K] with shapes n_kv + β_kv of these words, in the topics that have tokens.
 
     Each word has its own stream, so that threads can share the work.
     """
+    word_topic, topic, beta, boost_row, boost = state.word_topic, state.topic, prior.beta, prior.boost_row, prior.boost
     stream = np.empty(4, np.uint64)
     for v in range(word_start, word_stop):
         fill_stream(stream, combine(key, np.uint64(v)))
@@ -49,10 +48,9 @@ def draw_words(
 
 
 @kernel
-def finish_topics(
-    topic: Int64Array, beta: FloatArray, boost_row: Int32Array, boost: FloatArray, key: np.uint64, phi: FloatArray
-) -> None:  # fmt: skip
+def finish_topics(topic: Int64Array, prior: Prior, key: np.uint64, phi: FloatArray) -> None:
     """Draw the topics without a token, whose variates may all be too small for a number, and normalise all."""
+    beta, boost_row, boost = prior.beta, prior.boost_row, prior.boost
     n_words, n_topics = phi.shape
     stream = np.empty(4, np.uint64)
     for k in range(n_topics):
@@ -98,13 +96,14 @@ def _search_prior(phi: FloatArray, alpha: FloatArray, u: float) -> int:
 
 @kernel
 def sweep_documents(
-    doc_start: int, doc_stop: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, phi: FloatArray,
-    mass: FloatArray, alpha: FloatArray, alpha_row: Int32Array, key: np.uint64, work: Int64Array,
+    doc_start: int, doc_stop: int, tokens: Tokens, z: AnyArray, phi: FloatArray, mass: FloatArray, prior: Prior,
+    key: np.uint64, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of the given documents, each from a stream of its own.
 
     ``mass`` is what ``smooth`` made. ``work`` returns how many tokens changed and how many weights were computed.
     """
+    words, doc_ptr, alpha, alpha_row = tokens.words, tokens.doc_ptr, prior.alpha, prior.alpha_row
     n_topics = alpha.shape[1]
     stream = np.empty(4, np.uint64)
     doc = np.zeros(n_topics, np.int32)
@@ -163,14 +162,13 @@ def sweep_documents(
 def draw_phi(corpus: Corpus, state: State, prior: Prior, key: Key, schedule: Schedule) -> FloatArray:
     """φ by word [V, K], each column drawn from Dirichlet(n_k + β)."""
     phi = np.empty(state.word_topic.shape)
-    of_words = (prior.beta, prior.boost_row, prior.boost)
     number = path_key(key.seed, Purpose.SWEEP, key.chain, key.sweep, 0)
 
     def draw(words: Range) -> None:
-        draw_words(*words, state.word_topic, state.topic, *of_words, number, phi)
+        draw_words(words[0], words[1], state, prior, number, phi)
 
     run_parallel(draw, cut(corpus.word_counts, schedule.n_shards), schedule.n_jobs)
-    finish_topics(state.topic, *of_words, number, phi)
+    finish_topics(state.topic, prior, number, phi)
     return phi
 
 
@@ -183,15 +181,14 @@ def _sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Sc
 
     def visit(docs: Range) -> Int64Array:
         work = np.zeros(2, np.int64)
-        given = (phi, mass, prior.alpha, prior.alpha_row)
-        sweep_documents(*docs, corpus.words, corpus.doc_ptr, counted.z, *given, number, work)
+        sweep_documents(docs[0], docs[1], tokens_of(corpus), counted.z, phi, mass, prior, number, work)
         return work
 
     work = np.sum(run_parallel(visit, cut(corpus.doc_lengths, schedule.n_shards), schedule.n_jobs), axis=0)
-    counts.rebuild(corpus.words, *counted)
+    counts.rebuild(corpus.words, counted.z, counted.word_topic, counted.topic)
     return counted, Info(int(work[0]), int(work[1]))
 
 
 # Its ``conditional`` is that of a token with φ integrated out, which a sweep leaves as it is. The tests of this sampler
 # hold ``sweep_documents`` to its own weights, given φ.
-register(Sampler("partial", _dense_init, rebuild_counts, _sweep, log_joint, _dense_conditional, exact=True))
+register(Sampler("partial", dense.init, rebuild_counts, _sweep, log_joint, dense.conditional_of, exact=True))

@@ -7,29 +7,52 @@ The weight of topic k for a token of word v (CGS_p eq. 1) is split as
 the token itself taken out of all counts. The first part is non-zero only for the topics in the word's list; the
 second is β_v times a sum that is kept up to date as tokens move, in blocks, so that a draw from it looks at one block's
 topics alone. A word's list holds its topics and their counts side by side, the larger counts first, so that searches
-end early. What else is kept of a topic lies in one cache line (``kept``).
+end early. All else that is known of a topic lies in one cache line (``topic_lines``).
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.engine.count_lists import SHIFT, TOPIC, find, move
-from topicloom.lda.gibbs.topic_lines import ALPHA, BETA_SUM, DOC, INVERSE, INVERSE_OUT, LINE, NOWHERE, PLACE, TOTAL
+from topicloom._types import AnyArray, FloatArray, Int64Array, UInt64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Block, Range, Tokens, room_to_list, tokens_of
+from topicloom.engine.count_lists import SHIFT, TOPIC, find, move, sort_lists
+from topicloom.engine.prior import Prior
+from topicloom.engine.sampler import Key, register
+from topicloom.engine.shards import Draw, Loads
+from topicloom.engine.state import AnyState, SparseState, rebuild_lists
+from topicloom.lda.gibbs.first_topics import first_topics
+from topicloom.lda.gibbs.in_blocks import BlockSampler, sampler_in_blocks
+from topicloom.lda.gibbs.topic_lines import (
+    ALPHA,
+    BETA_SUM,
+    BLOCK,
+    DOC,
+    INVERSE,
+    INVERSE_OUT,
+    LINE,
+    NOWHERE,
+    PLACE,
+    TOTAL,
+    ListScratch,
+    fill,
+    list_scratch,
+)  # fmt: skip
 from topicloom.numerics.jit import bare_kernel, kernel, step
 from topicloom.numerics.prefetch import own_token, own_tokens, prefetch
 from topicloom.numerics.rng import uniform
 from topicloom.numerics.search import search
 from topicloom.numerics.sums import dot, sum_of
 
-BLOCK = 8  # log₂ of the topics whose factors are summed together
 _AHEAD = 6  # tokens from now whose lists are asked for
 _NEXT = 160  # tokens from now, about a document, whose topics are asked for, where topics are many
 _MANY = 1 << 11  # topics beyond which they are asked for: near caches are full
-_REFRESH = 64  # documents after which the kept sum is made anew, so that rounding does not pile up
-
-
-def n_blocks(n_topics: int) -> int:
-    return ((n_topics - 1) >> BLOCK) + 1
+_REFRESH = 64  # documents after which the running sum is made anew, so that rounding does not pile up
+TOKEN_COST, ENTRY_COST = (
+    53.0,
+    1.2,
+)  # nanoseconds per token, and per entry of a list (``benchmarks/crossover.py``)
 
 
 @bare_kernel
@@ -45,11 +68,11 @@ def search_boost(boost: FloatArray, coef: FloatArray, u: float) -> int:
 
 
 @bare_kernel
-def keep_alpha(a: FloatArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray) -> None:
+def set_alpha(a: FloatArray, lines: FloatArray, coef: FloatArray, blocks: FloatArray) -> None:
     """Factors of a document without tokens, and their sums."""
     for k in range(coef.shape[0]):
-        kept[k, ALPHA] = a[k]
-        coef[k] = a[k] * kept[k, INVERSE]
+        lines[k, ALPHA] = a[k]
+        coef[k] = a[k] * lines[k, INVERSE]
     for b in range(blocks.shape[0]):
         blocks[b] = sum_of(coef[b << BLOCK : (b + 1) << BLOCK])
 
@@ -80,41 +103,39 @@ def _mend(
 
 
 @step
-def ask_for(v: int, list_ptr: Int64Array, list_size: Int32Array, entries: Int64Array, beta: FloatArray) -> None:
+def ask_for(v: int, state: SparseState, prior: Prior) -> None:
     """Start to load what a draw for word v will look at; never for words whose lists another thread may write."""
-    prefetch(list_size, v)
-    prefetch(beta, v)
-    prefetch(entries, list_ptr[v])
-    prefetch(entries, list_ptr[v] + LINE)
+    prefetch(state.list_size, v)
+    prefetch(prior.beta, v)
+    prefetch(state.entries, state.list_ptr[v])
+    prefetch(state.entries, state.list_ptr[v] + LINE)
 
 
 @bare_kernel
-def _enter(
-    z: AnyArray, kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray
-) -> int:  # fmt: skip
+def _enter(z: AnyArray, lines: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray) -> int:
     """Count a document's topics, note each once in ``met``, and set their factors; returns how many there are."""
     n_met = 0
     for k in z:
         met[n_met] = k
-        n_met += kept[k, DOC] == 0.0
-        kept[k, DOC] += 1.0
+        n_met += lines[k, DOC] == 0.0
+        lines[k, DOC] += 1.0
     for j in range(n_met):
         k = met[j]
-        c = (kept[k, DOC] + kept[k, ALPHA]) * kept[k, INVERSE]
-        kept[k, PLACE] = j
+        c = (lines[k, DOC] + lines[k, ALPHA]) * lines[k, INVERSE]
+        lines[k, PLACE] = j
         blocks[k >> BLOCK] += c - coef[k]
         coef[k] = c
     return n_met
 
 
 @bare_kernel
-def leave(kept: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, n_met: int) -> None:
+def leave(lines: FloatArray, coef: FloatArray, blocks: FloatArray, met: AnyArray, n_met: int) -> None:
     """Back to the prior's share for the topics that the document has or had."""
     for j in range(n_met):
         k = met[j]
-        kept[k, DOC] = 0.0
-        kept[k, PLACE] = NOWHERE
-        c = kept[k, ALPHA] * kept[k, INVERSE]
+        lines[k, DOC] = 0.0
+        lines[k, PLACE] = NOWHERE
+        c = lines[k, ALPHA] * lines[k, INVERSE]
         blocks[k >> BLOCK] += c - coef[k]
         coef[k] = c
 
@@ -176,11 +197,13 @@ def _weigh_list(
 
 @step
 def _draw_listed(
-    v: int, old: int, own: int, coef_out: float, start: int, size: int, entries: Int64Array, weight: FloatArray,
-    total_list: float, coef: FloatArray, blocks: FloatArray, total_coef: float, beta: FloatArray,
-    seeded: bool, boost_row: Int32Array, boost: FloatArray, stream: UInt64Array,
+    v: int, old: int, own: int, coef_out: float, start: int, size: int, total_list: float, total_coef: float,
+    state: SparseState, prior: Prior, scratch: ListScratch, stream: UInt64Array,
 ) -> tuple[int, int]:  # fmt: skip
     """The topic of a token of a word by its list; returns the topic and its entry, the list's end if it has none."""
+    entries, weight, coef, blocks = state.entries, scratch.weight, scratch.coef, scratch.blocks
+    beta, boost_row, boost = prior.beta, prior.boost_row, prior.boost
+    seeded = boost_row[v] >= 0
     stay = ((entries[start + own] >> SHIFT) - 1) * coef_out
     total = total_list - weight[own]  # of the other topics in the list
     smooth = beta[v] * (total_coef - coef[old] + coef_out)
@@ -206,54 +229,54 @@ def _draw_listed(
 
 @bare_kernel
 def sweep_block(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int,
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array, list_size: Int32Array,
-    entries: Int64Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    boost_row: Int32Array, boost: FloatArray,
-    kept: FloatArray, coef: FloatArray, blocks: FloatArray, weight: FloatArray, met: AnyArray,
-    mine: Int64Array, stream: UInt64Array, work: Int64Array,
+    block: Block, tokens: Tokens, state: SparseState, prior: Prior, scratch: ListScratch, listed: Int64Array,
+    stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
-    """Draw the topic of every token of the given documents whose word is in the given range.
+    """Draw the topic of every token of a block.
 
-    ``lda.gibbs.scratch`` says what the scratch is, but for ``mine``, a number for each token of the longest document,
-    or none where a document's tokens of the range lie side by side (``own_tokens``); topics' totals come and are left
-    in ``kept``. ``work`` returns how many tokens changed and how many weights were computed.
+    ``listed`` has room for the tokens of the longest document, or none if a document's tokens of the block lie side by
+    side (``own_tokens``). Topics' totals come and are left in ``scratch.lines``. ``work`` returns how many tokens
+    changed and how many weights were computed.
     """
-    n_tokens, many, listed = words.shape[0], kept.shape[0] > _MANY, mine.shape[0] > 0
+    words, doc_ptr, z = tokens.words, tokens.doc_ptr, state.z
+    list_ptr, list_size, entries = state.list_ptr, state.list_size, state.entries
+    lines, coef, blocks, weight, met = scratch.lines, scratch.coef, scratch.blocks, scratch.weight, scratch.met
+    word_start, word_stop = block.word_start, block.word_stop
+    n_tokens, many, is_listed = words.shape[0], lines.shape[0] > _MANY, listed.shape[0] > 0
     alone = word_start == 0 and word_stop == list_size.shape[0]  # no other thread writes into lists
     row, total_coef = -1, 0.0
     changed, weighed = 0, 0
     weighed_topic, own, at, total_weight, stay = -1, 0, 0, 0.0, 0.0
-    for d in range(doc_start, doc_stop):
+    for d in range(block.doc_start, block.doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        if alpha_row[d] != row or d % _REFRESH == 0:
-            row = alpha_row[d]
-            keep_alpha(alpha[row], kept, coef, blocks)
-        first, n = own_tokens(begin, end, words, word_start, word_stop, mine)
+        if prior.alpha_row[d] != row or d % _REFRESH == 0:
+            row = prior.alpha_row[d]
+            set_alpha(prior.alpha[row], lines, coef, blocks)
+        first, n = own_tokens(begin, end, words, word_start, word_stop, listed)
         if n == 0:
             continue
         last = n_tokens - 1 if alone else first + n - 1  # whose list is asked for
         for j in range(min(_AHEAD, n)):
-            ask_for(words[own_token(first, j, mine)], list_ptr, list_size, entries, beta)
+            ask_for(words[own_token(first, j, listed)], state, prior)
         weighed_word = -1
-        n_met = _enter(z[begin:end], kept, coef, blocks, met)
+        n_met = _enter(z[begin:end], lines, coef, blocks, met)
         total_coef = sum_of(blocks)
         for t in range(n):
-            if listed:
-                i, soon, later = mine[t], mine[min(t + _AHEAD, n - 1)], mine[min(t + 2 * _AHEAD, n - 1)]
+            if is_listed:
+                i, soon, later = listed[t], listed[min(t + _AHEAD, n - 1)], listed[min(t + 2 * _AHEAD, n - 1)]
             else:
                 i = first + t
                 soon, later = min(i + _AHEAD, last), min(i + 2 * _AHEAD, last)
             v = words[i]
             if many and i + _NEXT < n_tokens:
-                prefetch(kept, int(z[i + _NEXT]) * LINE)
+                prefetch(lines, int(z[i + _NEXT]) * LINE)
                 prefetch(coef, int(z[i + _NEXT]))
             prefetch(list_ptr, words[later])
-            ask_for(words[soon], list_ptr, list_size, entries, beta)
+            ask_for(words[soon], state, prior)
             start, size, old = list_ptr[v], list_size[v], np.int64(z[i])
             # The token is taken out: its old topic gets these in place of what the arrays hold.
-            inverse_out = kept[old, INVERSE_OUT]
-            coef_out = (kept[old, DOC] - 1.0 + kept[old, ALPHA]) * inverse_out
+            inverse_out = lines[old, INVERSE_OUT]
+            coef_out = (lines[old, DOC] - 1.0 + lines[old, ALPHA]) * inverse_out
             if v != weighed_word:
                 total_weight, own = _weigh_list(entries, start, size, old, coef, weight)
                 weighed += size
@@ -261,8 +284,7 @@ def sweep_block(
                 own = find(entries, start, size, old) - start
             weighed_topic = int(old)
             new, at = _draw_listed(
-                v, old, own, coef_out, start, size, entries, weight, total_weight, coef, blocks, total_coef, beta,
-                boost_row[v] >= 0, boost_row, boost, stream,
+                v, old, own, coef_out, start, size, total_weight, total_coef, state, prior, scratch, stream
             )  # fmt: skip
             weighed_word = v
             if new == old:
@@ -273,25 +295,25 @@ def sweep_block(
             stay = ((entries[start + own] >> SHIFT) - 1) * coef_out
             list_size[v] = move(entries, start, size, start + own, at, new)
             # the old topic
-            kept[old, TOTAL] -= 1.0
-            kept[old, DOC] -= 1.0
-            kept[old, INVERSE] = inverse_out
-            kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])
+            lines[old, TOTAL] -= 1.0
+            lines[old, DOC] -= 1.0
+            lines[old, INVERSE] = inverse_out
+            lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])
             total_coef += coef_out - coef[old]
             blocks[old >> BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
             # the new topic
-            kept[new, TOTAL] += 1.0
-            kept[new, DOC] += 1.0
-            inverse = 1.0 / (kept[new, TOTAL] + kept[new, BETA_SUM])
-            kept[new, INVERSE_OUT] = kept[new, INVERSE]
-            kept[new, INVERSE] = inverse
-            c = (kept[new, DOC] + kept[new, ALPHA]) * inverse
+            lines[new, TOTAL] += 1.0
+            lines[new, DOC] += 1.0
+            inverse = 1.0 / (lines[new, TOTAL] + lines[new, BETA_SUM])
+            lines[new, INVERSE_OUT] = lines[new, INVERSE]
+            lines[new, INVERSE] = inverse
+            c = (lines[new, DOC] + lines[new, ALPHA]) * inverse
             total_coef += c - coef[new]
             blocks[new >> BLOCK] += c - coef[new]
             coef[new] = c
-            if kept[new, PLACE] == NOWHERE:
-                kept[new, PLACE] = n_met
+            if lines[new, PLACE] == NOWHERE:
+                lines[new, PLACE] = n_met
                 met[n_met] = new
                 n_met += 1
             if i + 1 < end and words[i + 1] == v:  # the weights are used again: those that change are mended
@@ -299,19 +321,17 @@ def sweep_block(
                 weighed_topic = -1
             else:
                 weighed_word = -1
-        leave(kept, coef, blocks, met, n_met)
+        leave(lines, coef, blocks, met, n_met)
     work[0] = changed
     work[1] = weighed
 
 
 @kernel
-def conditional(
-    token: int, d: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, list_ptr: Int64Array,
-    list_size: Int32Array, entries: Int64Array, topic: Int64Array, alpha: FloatArray, alpha_row: Int32Array,
-    beta: FloatArray, beta_sum: FloatArray, boost_row: Int32Array, boost: FloatArray, weight: FloatArray,
-) -> None:  # fmt: skip
+def conditional(token: int, d: int, tokens: Tokens, state: SparseState, prior: Prior, weight: FloatArray) -> None:
     """The weights from which ``sweep_block`` would draw this token's topic, its parts put together."""
-    a = alpha[alpha_row[d]]
+    words, doc_ptr, z, topic, entries = tokens.words, tokens.doc_ptr, state.z, state.topic, state.entries
+    beta, boost_row, boost = prior.beta, prior.boost_row, prior.boost
+    a = prior.alpha[prior.alpha_row[d]]
     v, old = words[token], z[token]
     coef = np.empty(topic.shape[0], np.float64)
     coef[:] = a
@@ -319,12 +339,52 @@ def conditional(
         coef[z[i]] += 1.0
     coef[old] -= 1.0
     for k in range(topic.shape[0]):
-        coef[k] *= 1.0 / (topic[k] - (1 if k == old else 0) + beta_sum[k])
+        coef[k] *= 1.0 / (topic[k] - (1 if k == old else 0) + prior.beta_sum[k])
         weight[k] = beta[v] * coef[k]
         if boost_row[v] >= 0:
             weight[k] += boost[boost_row[v], k] * coef[k]
-    for j in range(list_ptr[v], list_ptr[v] + list_size[v]):
+    for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
         k = entries[j] & TOPIC
         weight[k] += (entries[j] >> SHIFT) * coef[k]
         if k == old:
             weight[k] -= coef[k]
+
+
+def make_draw(corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = sweep_block) -> Draw:
+    """Draws blocks of these words."""
+    tokens, scratch, listed = tokens_of(corpus), list_scratch(prior), room_to_list(corpus, words)
+    work = np.zeros(2, np.int64)
+
+    def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
+        fill(state.topic, prior.beta_sum, scratch.lines)
+        kernel(Block(docs[0], docs[1], words[0], words[1]), tokens, state, prior, scratch, listed, rng, work)
+        state.topic[:] = scratch.lines[:, TOTAL]
+        return work
+
+    return draw
+
+
+def init(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
+    return rebuild_lists(corpus, first_topics(corpus, prior, key), prior.n_topics)
+
+
+def sorting(state: AnyState) -> Callable[[Range], None]:
+    """Puts lists of words in an order by counts alone, so that a state rebuilt from z goes on as this one does."""
+    return lambda words: sort_lists(words[0], words[1], state)
+
+
+def conditional_of(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
+    weight = np.empty(prior.n_topics)
+    conditional(token, int(corpus.token_docs[token]), tokens_of(corpus), state.as_lists(corpus), prior, weight)
+    return weight
+
+
+SPARSE = BlockSampler(
+    number=1,
+    form=lambda corpus, state: state.as_lists(corpus),
+    make_draw=make_draw,
+    loads=lambda state, _: Loads(25.0, 30.0 + ENTRY_COST * state.list_size),
+    in_pieces=True,
+    finish=sorting,
+)
+register(sampler_in_blocks("sparse", init, rebuild_lists, conditional_of, {"sparse": SPARSE}))

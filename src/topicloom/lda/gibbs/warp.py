@@ -1,4 +1,4 @@
-"""The sampler "warp": two alternating orders, at a cost a token that does not grow with the number of topics.
+"""The sampler "warp": two alternating orders, at a cost per token that does not grow with the number of topics.
 
 After WarpLDA (Chen, Li, Zhu and Chen, 2016). The weight of topic k for a token of word v in document d (CGS_p eq. 1) is
 
@@ -33,10 +33,11 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule, register
-from topicloom.engine.state import AnyState, SparseState, as_dense, new_lists, topic_dtype
+from topicloom.engine.state import AnyState, SparseState, new_lists, topic_dtype
 from topicloom.engine.threads import cut, run_parallel
-from topicloom.lda.gibbs import dense as gibbs_dense
-from topicloom.lda.gibbs.auto import _first_topics, log_joint
+from topicloom.lda.gibbs import dense
+from topicloom.lda.gibbs.first_topics import first_topics
+from topicloom.lda.gibbs.joint import log_joint
 from topicloom.numerics.alias import build_aliases, draw_alias
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import Purpose, mix, path_key
@@ -91,14 +92,15 @@ def propose_by_document(
 
 @kernel
 def visit_words(
-    word_start: int, word_stop: int, word_ptr: Int64Array, order: AnyArray, beta: FloatArray, boost_row: Int32Array,
-    boost: FloatArray, boost_sums: FloatArray, size: FloatArray, key: np.uint64, slots: AnyArray, topic: Int64Array,
+    word_start: int, word_stop: int, word_ptr: Int64Array, order: AnyArray, prior: Prior, boost_sums: FloatArray,
+    size: FloatArray, key: np.uint64, slots: AnyArray, topic: Int64Array,
 ) -> None:  # fmt: skip
     """Second pass: decide on the documents' proposals, and replace them by the words'.
 
     ``size`` is n_k + Σβ as of the pass's start. ``topic`` gets the words' n_k added. ``boost_sums`` are the running
     sums of each row of ``boost``.
     """
+    beta, boost_row, boost = prior.beta, prior.boost_row, prior.boost
     n_topics, n_steps = size.shape[0], slots.shape[1] - 1
     count = np.zeros(n_topics, np.int32)
     most = 0
@@ -153,8 +155,8 @@ def visit_words(
 
 @kernel
 def visit_documents(
-    doc_start: int, doc_stop: int, doc_ptr: Int64Array, alpha: FloatArray, alpha_row: Int32Array, size: FloatArray,
-    key: np.uint64, slots: AnyArray, z: AnyArray, topic: Int64Array,
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, prior: Prior, size: FloatArray, key: np.uint64,
+    slots: AnyArray, z: AnyArray, topic: Int64Array,
 ) -> int:  # fmt: skip
     """Third pass: decide on the words' proposals, and write z. Returns how many tokens differ from what z held."""
     n_steps = slots.shape[1] - 1
@@ -162,7 +164,7 @@ def visit_documents(
     changed = 0
     for d in range(doc_start, doc_stop):
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        a = alpha[alpha_row[d]]
+        a = prior.alpha[prior.alpha_row[d]]
         for i in range(begin, end):
             count[slots[i, 0]] += 1
         for i in range(begin, end):
@@ -196,11 +198,9 @@ def _take_counts(topics: AnyArray, count: Int32Array, topic: Int64Array) -> None
 
 
 @kernel
-def fill_lists(
-    word_start: int, word_stop: int, word_ptr: Int64Array, order: AnyArray, z: AnyArray, list_ptr: Int64Array,
-    list_size: Int32Array, entries: Int64Array, n_topics: int,
-) -> None:  # fmt: skip
-    """Fill the words' lists (count · 2³² + topic), the largest count first, else in the order of the tokens."""
+def fill_lists(word_start: int, word_stop: int, word_ptr: Int64Array, order: AnyArray, state: SparseState) -> None:
+    """Fill the words' lists (count · 2³² + topic), the largest count first, otherwise in the order of the tokens."""
+    z, list_ptr, entries, n_topics = state.z, state.list_ptr, state.entries, state.topic.shape[0]
     count = np.zeros(n_topics, np.int32)
     for v in range(word_start, word_stop):
         for j in range(word_ptr[v], word_ptr[v + 1]):
@@ -218,12 +218,12 @@ def fill_lists(
                 else:
                     entries[first + n] = entry
                 n += 1
-        list_size[v] = n
+        state.list_size[v] = n
 
 
 @once
 def _by_word(corpus: Corpus) -> tuple[Int64Array, AnyArray]:
-    """As ``corpus.by_word`` in half the memory, 4 bytes a token: where each word's tokens begin, and their numbers."""
+    """As ``corpus.by_word`` in 4 bytes per token: where each word's tokens begin, and their numbers."""
     ptr = np.concatenate(([0], np.cumsum(corpus.word_counts, dtype=np.int64)))
     order = np.empty(corpus.n_tokens, np.uint32 if corpus.n_tokens < 1 << 32 else np.int64)
     order_by_word(corpus.words, ptr, order)
@@ -231,21 +231,22 @@ def _by_word(corpus: Corpus) -> tuple[Int64Array, AnyArray]:
 
 
 def _init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
-    return _restore(corpus, _first_topics(corpus, prior, key), prior.n_topics)
+    return _restore(corpus, first_topics(corpus, prior, key), prior.n_topics)
 
 
 def _restore(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     z = np.ascontiguousarray(z, topic_dtype(n_topics))
     state = new_lists(corpus, z, n_topics)
     state.topic[:] = np.bincount(z, minlength=n_topics)
-    fill_lists(0, corpus.n_words, *_by_word(corpus), *state[:-1], n_topics)
+    ptr, order = _by_word(corpus)
+    fill_lists(0, corpus.n_words, ptr, order, state)
     return state
 
 
 def _sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
     lists = cast(SparseState, state)
     z, topic = lists.z, lists.topic
-    n_topics, by_word = prior.n_topics, _by_word(corpus)
+    n_topics, (word_ptr, order) = prior.n_topics, _by_word(corpus)
     docs, words = cut(corpus.doc_lengths, schedule.n_shards), cut(corpus.word_counts, schedule.n_shards)
     slots = np.empty((len(z), 1 + schedule.n_mh), z.dtype)
     keep, other = np.empty(prior.alpha.shape), np.empty(prior.alpha.shape, np.int32)
@@ -254,16 +255,16 @@ def _sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Sc
     stream = [path_key(key.seed, Purpose.SWEEP, key.chain, key.sweep, number) for number in range(3)]
 
     def propose(docs: Range) -> None:
-        propose_by_document(*docs, corpus.doc_ptr, z, prior.alpha_row, alpha_sum, keep, other, stream[0], slots)
+        propose_by_document(
+            docs[0], docs[1], corpus.doc_ptr, z, prior.alpha_row, alpha_sum, keep, other, stream[0], slots
+        )
 
     def pass_by_word(words: Range, size: FloatArray, counted: Int64Array) -> int:
-        of_words = (prior.beta, prior.boost_row, prior.boost, boost_sums)
-        visit_words(*words, *by_word, *of_words, size, stream[1], slots, counted)
+        visit_words(words[0], words[1], word_ptr, order, prior, boost_sums, size, stream[1], slots, counted)
         return 0  # who changed for good is known after the last pass
 
     def pass_by_document(docs: Range, size: FloatArray, counted: Int64Array) -> int:
-        of_documents = (corpus.doc_ptr, prior.alpha, prior.alpha_row)
-        return visit_documents(*docs, *of_documents, size, stream[2], slots, z, counted)
+        return visit_documents(docs[0], docs[1], corpus.doc_ptr, prior, size, stream[2], slots, z, counted)
 
     def count(visit: Callable[[Range, FloatArray, Int64Array], int], parts: list[Range]) -> int:
         """A pass that sees the totals of its start and leaves those of its end."""
@@ -276,16 +277,9 @@ def _sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Sc
     run_parallel(propose, docs, schedule.n_jobs)
     count(pass_by_word, words)
     changed = count(pass_by_document, docs)
-    run_parallel(lambda part: fill_lists(*part, *by_word, *lists[:-1], n_topics), words, schedule.n_jobs)
+    run_parallel(lambda part: fill_lists(part[0], part[1], word_ptr, order, lists), words, schedule.n_jobs)
     return lists, Info(changed, 2 * schedule.n_mh * len(z))
 
 
-def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
-    """The exact weights, which the steps of ``_sweep`` are aimed at."""
-    weight = np.empty(prior.n_topics)
-    doc = int(corpus.token_docs[token])
-    gibbs_dense.conditional(token, doc, corpus.words, corpus.doc_ptr, *as_dense(state), *prior, weight)
-    return weight
-
-
-register(Sampler("warp", _init, _restore, _sweep, log_joint, _conditional, exact=False))
+# Its ``conditional`` has the exact weights, which the steps are aimed at.
+register(Sampler("warp", _init, _restore, _sweep, log_joint, dense.conditional_of, exact=False))

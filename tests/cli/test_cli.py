@@ -1,0 +1,102 @@
+"""The command line as a whole: help, its page, and commands that compile or show."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import topicloom
+from tests.cli.invoking import PLAIN, Run
+from topicloom.corpus.corpus import Corpus
+
+COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
+COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence"]
+
+
+# -- the command itself ------------------------------------------------------------------------------------------
+
+
+def test_help_lists_every_command_and_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['topicloom', '--help']\n"
+        "from topicloom.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: print([m for m in ('numpy', 'numba', 'scipy', 'sklearn') if m in sys.modules])"
+    )
+    plain = {name: value for name, value in os.environ.items() if name not in PLAIN}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=plain)
+    for name in COMMANDS:
+        assert f" {name} " in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").stdout == f"topicloom {topicloom.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(run: Run, command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage: " in result.stdout
+
+
+def test_the_page_on_the_command_line_leaves_no_option_out_and_invents_none(run: Run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    explained = set(re.findall(r"--[a-z][a-z-]+", page))
+    existing = {"--version"}
+    for command in COMMANDS:
+        shown = re.sub(r"\x1b\[[\d;]*m", "", run(command, "--help").stdout)  # colours, where they are forced
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown))
+        existing |= options
+        for line in re.findall(rf"^topicloom {command} .*$", page, re.MULTILINE):
+            assert set(re.findall(r"--[a-z][a-z-]+", line)) <= options, line
+    assert existing - explained == {"--version"}
+    assert explained <= existing
+
+
+def test_an_unknown_option_is_an_error_of_usage(run: Run, files: Path) -> None:
+    result = run("fit", files / "texts.txt", "--out", files / "x", "--topic-count", "3")
+    assert result.exit_code == 2
+    assert "--topic-count" in result.stderr
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------
+
+
+def test_warmup(document: Callable[..., Any]) -> None:
+    found = document("warmup")
+    assert found["seconds"] > 0
+    assert "dense" in found["samplers"]
+
+
+def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a small corpus in the place of the docstrings, which take some seconds to read."""
+    made = topicloom.datasets.synthetic_lda(n_docs=120, n_words=60, n_topics=4, doc_length=40, seed=1).corpus
+    corpus = made.with_metadata(groups=["left", "right"] * 60)
+
+    def docstrings() -> Corpus:
+        return corpus
+
+    monkeypatch.setattr(topicloom.datasets, "docstrings", docstrings)
+    result = run("demo", "--topics", 4, "--sweeps", 60, "--json")
+    found = json.loads(result.stdout)
+    assert (found["documents"], found["held_out"], found["words"]) == (108, 12, 60)
+    shares = [topic["share"] for topic in found["topics"]]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1.0)
+    assert {topic["package"] for topic in found["topics"]} <= {"left", "right"}
+    scores = {(row["phi"], row["theta"]): row["perplexity"] for row in found["perplexity"]}
+    assert len(scores) == 4
+    assert all(1 < value < 60 for value in scores.values())
+    shown = run("demo", "--topics", 4, "--sweeps", 60).stdout
+    for value in scores.values():
+        assert f"{value:.1f}" in shown
+    lower = "CGS_p" if scores["cgs_p", "cgs_p"] < scores["standard", "standard"] else "standard"
+    assert f"{lower} is lower by" in shown

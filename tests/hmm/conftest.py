@@ -1,0 +1,18 @@
+"""Sequences of the small model."""
+
+import numpy as np
+import pytest
+
+from tests.hmm.ways import EMISSION, INITIAL, LENGTHS, TRANSITION
+from topicloom.hmm import paths as hmm
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[list[np.ndarray], list[np.ndarray]]:
+    given = hmm.make_parameters(INITIAL, TRANSITION, EMISSION)
+    return hmm.simulate(given, np.array(LENGTHS), seed=3)
+
+
+@pytest.fixture(scope="module")
+def sequences(drawn) -> list[np.ndarray]:
+    return drawn[1]

@@ -1,0 +1,219 @@
+"""What pages say in words is what their tables, the code and the stored results say in numbers."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # reproduce/ is not part of the installed package
+
+from reproduce import _multipath_sotu
+from topicloom import CompoundLDA, MedLDAClassifier, VariationalLDA
+from topicloom.errors import InputError
+from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.variational.sampler import ALL_MODES
+from topicloom.lda.variational.stochastic import STREAM_MODES
+
+ROOT = Path(__file__).parents[2]
+
+
+def page(name: str) -> str:
+    """A page's text with blanks in place of line breaks within paragraphs."""
+    return re.sub(r"(?<!\n)\n(?![\n|#-])\s*", " ", (ROOT / "docs" / name).read_text(encoding="utf-8"))
+
+
+def tables(name: str, folder: str = "docs") -> list[list[list[str]]]:
+    """The tables of a page: rows of cells, without the line under the header."""
+    found: list[list[list[str]]] = [[]]
+    for line in (ROOT / folder / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            if not re.fullmatch(r"[|:\- ]+", line):
+                found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif found[-1]:
+            found.append([])
+    return [rows for rows in found if rows]
+
+
+def number(cell: str) -> float:
+    return float(re.match(r"\**([-−+]?[\d.]+)", cell)[1].replace("−", "-"))  # type: ignore[index]
+
+
+# -- other tools, modes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fractional_counts_and_streams_are_where_the_pages_say() -> None:
+    fractions = np.random.default_rng(0).random((8, 6)) * 3
+    refused = {"gibbs"}
+    for mode in ALL_MODES:
+        try:
+            VariationalLDA(2, method=mode, max_iter=2, random_state=0).fit(fractions)
+        except InputError:
+            refused.add(mode)
+    assert refused == {"gibbs", "cvb_exact"}
+    assert '`VariationalLDA` with any `method` but `"cvb_exact"`; that and `LDA` need whole counts' in page(
+        "migrating.md"
+    )
+    assert STREAM_MODES == ("scvb0", "svb")
+    streams = '`method="svb"` or `"scvb0"`'
+    assert f"| `partial_fit(X)` | the same, of `VariationalLDA` with {streams} |" in page("migrating.md")
+    assert f"| `update(new)` | `partial_fit(new)`, of `VariationalLDA` with {streams} |" in page("migrating.md")
+    assert "which have `batch_size`, `learning_decay` and `partial_fit`" in page("lda.md")
+    for name in ("migrating.md", "lda.md"):
+        assert not re.search(r"no `?partial_fit|there is no .*update", page(name))
+
+
+def test_bounds_of_cvb_may_fall_and_the_pages_say_so() -> None:
+    counts = np.random.default_rng(3).poisson(0.4, (40, 30))
+    counts[:, 0] += 1
+    falls = set()
+    for mode in ("cvb", "cvb0", "vb"):
+        for seed in range(3):
+            priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
+            steps = {"max_iter": 150, "tol": 0, "trace_every": 1, "random_state": seed}
+            model = VariationalLDA(8, method=mode, **priors, **steps).fit(counts)
+            if np.any(np.diff(model.trace_.log_joint) < -1e-6):
+                falls.add(mode)
+    assert falls == {"cvb", "cvb0"}
+    assert "The bound of `cvb` and `cvb0` may fall" in page("variational.md")
+    assert 'may fall between records with `"cvb"` and `"cvb0"`' in page("lda.md")
+
+
+def test_errata_count_their_papers() -> None:
+    papers = re.findall(r"^## ", (ROOT / "docs" / "errata.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(papers) == 5
+    assert "All five papers are implemented." in page("errata.md")
+
+
+# -- samplers ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_lines_by_which_auto_chooses_are_those_in_the_code() -> None:
+    text = page("samplers.md")
+    assert f"| `dense` | {samplers._DENSE:g} + {samplers._TOPIC:g} K |" in text
+    assert f"| `sparse` | {samplers._LISTS:g} + {samplers._ENTRY:g} L |" in text
+    assert f"| `words` | {samplers._WORDS:g} + {samplers._OWN:g} T, and {samplers._COMING:g} per entry" in text
+    most = (samplers._LISTS - samplers._DENSE) / samplers._TOPIC
+    assert f"With up to {int(most)} topics all sweeps are dense" in text
+
+
+def test_what_auto_loses_is_what_the_measurements_say() -> None:
+    (rows,) = tables("crossover.md", "benchmarks/results")
+    losses = []
+    for _, k, _, lists, topics, *times in (row[:8] for row in rows[1:]):
+        expected = [
+            samplers._DENSE + samplers._TOPIC * float(k),
+            samplers._LISTS + samplers._ENTRY * float(lists),
+            samplers._WORDS + samplers._OWN * float(topics),  # and more, which makes it no likelier to be taken
+        ]
+        took = [float(time) for time in times]
+        losses.append(took[int(np.argmin(expected))] / min(took) - 1)
+    text = page("samplers.md")
+    assert f"in {sum(loss == 0 for loss in losses)} of the {len(losses)} states of that run" in text
+    assert f"it loses {max(losses):.0%}" in text
+    assert f"on average it loses {np.mean(losses):.1%}" in text
+    worst = rows[1:][int(np.argmax(losses))]
+    assert f"K = {worst[1]}, after ten sweeps: `dense` takes {worst[5]} ns, `sparse` {worst[6]}" in text
+
+
+# -- reproductions -----------------------------------------------------------------------------------------------------
+
+
+def test_what_paths_gain_is_what_the_tables_say() -> None:
+    gains = [[number(cell) for cell in row[1:]] for rows in tables("reproduction_multipath.md") for row in rows
+             if row[0] == "five below one"]  # fmt: skip
+    assert len(gains) == 2
+    (low, high), (least, most) = ((min(own), max(own)) for own in gains)
+    assert f"fall by {low:.0f} to {high:.0f}% with five paths at η = 0.7" in page("multipath.md")
+    assert f"they change by −{most:.0f} to +{-least:.0f}%" in page("multipath.md")
+
+
+def test_the_table_of_addresses_is_of_the_form_that_the_command_prints() -> None:
+    budget = _multipath_sotu.Budget()
+    (rows,) = (rows for rows in tables("reproduction_multipath.md") if rows[0][0] == "paths, seed")
+    assert rows[0] == _multipath_sotu.HEADER
+    assert [row[0] for row in rows[1:]] == [f"{m}, {seed}" for m in budget.paths for seed in budget.seeds]
+    text = page("reproduction_multipath.md")
+    assert f"T = {budget.n_topics}, η = 0.01, α = {10 / budget.n_topics:g}, {budget.sweeps} sweeps" in text
+
+
+def test_who_converges_first_is_what_the_tables_of_cvb_say() -> None:
+    ends = [rows for rows in tables("reproduction_cvb.md") if rows[0][0] == "at the end"]
+    text = page("reproduction_cvb.md")
+    assert len(ends) == 2
+    for rows in ends:
+        took = {row[0]: int(row[3]) for row in rows[1:]}
+        assert took["CVB"] > took["VB, one round"] > took["VB"]
+        for vb in ("VB", "VB, one round"):
+            line = f"CVB converges faster than {vb}: DOES NOT HOLD (CVB {took['CVB']}, {vb} {took[vb]} iterations)"
+            assert line in text
+        assert took["Gibbs"] == max(took.values())
+    assert "test log probability: holds on average (+0.0141 per token), from the same seed in 8 of 10 runs" in text
+    assert "on kos two of the ten seeds put CVB below VB" in text
+    assert "**Its claim that CVB converges faster than VB does not hold here**" in text
+    shares = []
+    for rows in ends:
+        value = {row[0]: [re.findall(r"[-\d.]+", cell) for cell in row[1:3]] for row in rows[1:4]}
+        for what in (0, 1):
+            gap = float(value["CVB"][what][0]) - float(value["VB"][what][0])
+            shares.append(sorted(round(100 * float(value[m][what][1]) / gap) for m in ("VB", "CVB")))
+    bound_kos, test_kos, bound_nips, test_nips = (f"{low} to {high}%" for low, high in shares)
+    assert f"in the bound {bound_kos} (kos) and {bound_nips} (nips)" in text
+    assert f"in test log probability {test_kos} (kos) and {test_nips} (nips)" in text
+
+
+def test_macro_f_falls_short_as_the_tables_of_labels_say() -> None:
+    macro = [rows for rows in tables("reproduction_prior_lda.md") if rows[0][1:2] == ["printed"]][1::3]
+    text = page("reproduction_prior_lda.md")
+    assert len(macro) == 2
+    for rows, shares in zip(macro, ("5 to 21%", "15 to 20%"), strict=True):
+        gaps = {}
+        for row in rows[1:]:
+            bold = [cell for cell in row if cell.startswith("**")]
+            if bold:  # the four Gibbs forms
+                gaps[row[0]] = (number(row[1]) - number(bold[0]), number(row[1]))
+        many = [gap for name, gap in gaps.items() if name.startswith("5 × 30")]
+        considered = many if shares == "15 to 20%" else list(gaps.values())
+        assert f"by {min(gap for gap, _ in many):.3f} to {max(gap for gap, _ in many):.3f}" in text
+        ratios = [round(100 * gap / printed) for gap, printed in considered]
+        assert f"{min(ratios)} to {max(ratios)}%" == shares
+        assert shares in text
+
+
+def test_runs_that_were_stuck_are_told_with_what_became_of_them() -> None:
+    text = page("reproduction_hmm.md")
+    table = tables("reproduction_hmm.md")[0]
+    ends = {name: [number(row[c]) for row in table[1:-1]] for c, name in enumerate(table[0]) if c}
+    stuck = {name: sum(value < -320 for value in values) for name, values in ends.items()}
+    assert stuck == {"C1": 7, "C5": 7, "PC1": 8, "PC5": 8, "BW": 7}
+    assert f"five of the {['', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'][stuck['C1']]} runs" in text
+    assert "2,000 sweeps" in text
+
+
+def test_accuracy_of_light_medlda_is_what_its_tables_say() -> None:
+    two, twenty = tables("reproduction_light_medlda.md")[:2]
+    text = page("reproduction_light_medlda.md")
+    below = two[-1]
+    assert f"At K = 100 it is below, {below[1]} and {below[3]}" in text
+    up_to_80 = [number(cell) for row in two[1:-1] for cell in (row[1], row[3])]
+    assert f"Up to K = 80 accuracy is as in the paper, {min(up_to_80):.2f} to {max(up_to_80):.2f}" in text
+    assert f"at K = 20 proposals are behind, {twenty[1][1]} against {twenty[1][3]}" in text
+    for setting in (
+        "α = 6.4/K, β = 0.01",
+        "ν = (λ/1.6)²",
+        "means over the last five sweeps",
+        "20 sweeps, then 5 samples",
+    ):
+        assert setting in text
+
+
+def test_known_weaknesses_are_warned_of() -> None:
+    for text in (page("medlda.md"), MedLDAClassifier.__doc__ or ""):
+        assert re.search(r"Warning: (\*\*)?(a class with few documents|lost classes)", text)
+        assert "balanced" in text
+        assert "weighs labels against each other" in text
+    for text in (page("compound.md"), CompoundLDA.prevalence.__doc__ or ""):
+        assert re.search(r"intervals of[\s\S]* far too narrow", text)
+        assert re.search(r"Do not base a\s+conclusion\s+on them", text)
