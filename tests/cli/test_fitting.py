@@ -51,7 +51,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     assert fitted.alpha_.tolist() == [0.1, 0.2, 0.3]
     assert set(fitted.beta_) == {0.05}
     assert fitted.estimator == "standard"
-    assert (fitted.n_paths, fitted.n_shards, fitted.n_mh) == (2, 3, 4)
+    assert (fitted.n_paths, fitted.n_shards, fitted.sampler_options) == (2, 3, {"n_mh": 4})
     assert len(fitted.chains_[0].state.z) == 2 * fitted.corpus_.n_tokens
     assert not {"boat", "the", "rate"} & set(fitted.vocabulary_)
     assert {"river", "fish"} <= set(fitted.top_words(3)[2])

@@ -13,7 +13,7 @@ from topicloom.errors import StorageError
 from topicloom.files.manifests import MANIFEST, signed
 
 TEXTS = ["goal match team", "vote law party", "atom quark field"] * 4
-SHORT = {"max_iter": 4, "burn_in": 2, "thin": 1, "random_state": 1, "predict_burn_in": 1, "predict_samples": 1}
+SHORT = {"max_iter": 4, "burn_in": 2, "thin": 1, "random_state": 1, "predict_options": {"burn_in": 1, "n_samples": 1}}
 
 
 @pytest.mark.parametrize(

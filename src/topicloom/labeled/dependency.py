@@ -33,7 +33,16 @@ class DependencyLDA(PriorLDA):
     the document is likely to have labels, are folded into that LDA; then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk
     + ``smoothing``/K in place of eq. 59, and the labels are found again. This is done ``n_rounds`` times.
 
-    ``label_topics_`` [T, K] are the label topics φ'. All else is as of ``PriorLDA`` and ``LabeledLDA``.
+    Parameters
+    ----------
+    n_label_topics : number of label topics T. None is a fifth of the labels that occur, from 2 to 100.
+    n_rounds : times that α and the labels of a new document are found anew.
+    label_sweeps : sweeps of the LDA over label sets.
+    All others are as of ``PriorLDA`` and ``LabeledLDA``.
+
+    Attributes
+    ----------
+    label_topics_ : [T, K] the label topics φ'. All others are as of ``LabeledLDA``.
     """
 
     label_topics_: FloatArray

@@ -222,7 +222,12 @@ class PriorLDA(LabeledLDA):
     """Prior-LDA: Labeled LDA that expects frequent labels in new documents.
 
     α of prediction is ``frequency_weight`` · f_k/Σf + ``smoothing``/K (CGS_p eq. 59), f_k being the number of training
-    documents with label k and K the number of labels that have any. All else is as of ``LabeledLDA``.
+    documents with label k and K the number of labels that have any.
+
+    Parameters
+    ----------
+    frequency_weight, smoothing : weights of the labels' frequencies and of a constant in α of prediction.
+    All others, and all attributes, are as of ``LabeledLDA``.
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
