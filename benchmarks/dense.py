@@ -23,7 +23,7 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs.auto import log_joint
+from topicloom.lda.gibbs.joint import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
 

@@ -23,7 +23,7 @@ from topicloom.engine.shards import start_shards
 from topicloom.engine.state import State
 from topicloom.engine.threads import cut, private
 from topicloom.errors import InputError
-from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.gibbs.auto import BLOCK_SAMPLERS
 from topicloom.numerics.rng import stream
 
 PIECES = 16  # of the documents, some milliseconds each
@@ -36,10 +36,10 @@ def compare(corpus: Corpus, n_topics: int, n_shards: int, settle: int, rounds: i
     chain.sweep(settle)
     state, prior = chain.state, chain.prior
     name = "dense" if isinstance(state, State) else "sparse"
-    way = samplers._WAYS[name]
-    course = start_shards(corpus, n_topics, n_shards, way.loads(state, prior))
+    sampler = BLOCK_SAMPLERS[name]
+    course = start_shards(corpus, n_topics, n_shards, sampler.loads(state, prior))
     parts = [[(0, corpus.n_words)], [(start, stop) for start, stop in course.words.tolist()]]
-    draws = [[way.make_draw(corpus, words, prior) for words in part] for part in parts]
+    draws = [[sampler.make_draw(corpus, words, prior) for words in part] for part in parts]
     pieces, rng = cut(corpus.doc_lengths, PIECES), private(stream(SEED, rounds))
     seconds = np.zeros((rounds, len(pieces), 2))
     for r in range(rounds):
@@ -51,8 +51,8 @@ def compare(corpus: Corpus, n_topics: int, n_shards: int, settle: int, rounds: i
                         own(docs, state, rng)
 
                 seconds[r, i, which] = timed(draw)
-        if way.finish is not None:
-            way.finish(state)((0, corpus.n_words))
+        if sampler.finish is not None:
+            sampler.finish(state)((0, corpus.n_words))
     return name, seconds
 
 

@@ -74,7 +74,7 @@ def _sampled() -> Iterator[Case]:
         yield (
             f"first topics one by one, {name}, α {alpha}, β {beta}",
             lambda c=corpus, a=alpha, b=beta: tl.LDA(
-                samplers._ON_LINE, doc_topic_prior=a, topic_word_prior=b, estimator="standard", **_SHORT
+                samplers._ONLINE, doc_topic_prior=a, topic_word_prior=b, estimator="standard", **_SHORT
             ).fit(c),
         )
     for sampler, weight, end in itertools.product(SAMPLERS, _ENDS, (*_ENDS, None)):

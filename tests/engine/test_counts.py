@@ -8,11 +8,12 @@ from scipy.special import gammaln
 from tests.oracles import lda as oracle
 from topicloom.datasets import bars
 from topicloom.engine import counts
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key
 from topicloom.engine.state import SparseState, State
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs.auto import _first_topics
+from topicloom.lda.gibbs.first_topics import draw_from_prior, first_topics
 from topicloom.numerics.rng import stream, uniform
 
 
@@ -42,8 +43,7 @@ def test_first_topics_are_where_the_draw_falls(alpha: np.ndarray) -> None:
     rng, sums = stream(3, 4), np.cumsum(alpha)
     draws = np.array([uniform(rng) for _ in range(corpus.n_tokens)])
     z = np.empty(corpus.n_tokens, np.uint16)
-    of_prior = sums[None], prior.alpha_row, prior.beta, prior.beta_sum, prior.boost_row, prior.boost
-    counts.draw_from_prior(corpus.words, corpus.doc_ptr, *of_prior, np.empty(len(alpha)), stream(3, 4), z)
+    draw_from_prior(tokens_of(corpus), prior, sums[None], np.empty(len(alpha)), stream(3, 4), z)
     np.testing.assert_array_equal(z, np.minimum(np.searchsorted(sums, draws * sums[-1], "right"), len(alpha) - 1))
     assert len(set(z.tolist())) == len(alpha)
 
@@ -57,6 +57,6 @@ def test_auto_starts_in_the_form_that_its_first_sweep_likes(corpus, form: type) 
     prior, kernel = make_prior(np.full(200, 0.1), np.full(corpus.n_words, 0.1), corpus.n_docs), get_sampler("auto")
     state = kernel.init(corpus, prior, Key(1, 0, 0))
     assert isinstance(state, form)
-    np.testing.assert_array_equal(state.z, _first_topics(corpus, prior, Key(1, 0, 0)))
+    np.testing.assert_array_equal(state.z, first_topics(corpus, prior, Key(1, 0, 0)))
     restored = kernel.restore(corpus, state.z.copy(), 200)
     np.testing.assert_array_equal(state.as_dense().word_topic, restored.as_dense().word_topic)

@@ -15,6 +15,7 @@ import topicloom
 from tests.oracles import lda as oracle
 from topicloom import LDA, datasets
 from topicloom.corpus import Corpus
+from topicloom.engine import blocks as tokens_in_blocks
 from topicloom.engine import shards as blocks
 from topicloom.engine.checkpoint import load_chain, save_chain, start_run
 from topicloom.engine.prior import Prior, make_prior
@@ -22,9 +23,7 @@ from topicloom.engine.run import Plan, advance, run_chains, start_chain
 from topicloom.engine.sampler import Key, Schedule, ShardProgress
 from topicloom.engine.state import State, rebuild_counts
 from topicloom.engine.threads import cut
-from topicloom.lda.gibbs import auto as samplers
-from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs import scratch as kept
+from topicloom.lda.gibbs import get_sampler, in_blocks
 
 
 def test_runs_of_one_word_count_once_and_long_ones_not_in_full() -> None:
@@ -259,8 +258,8 @@ def test_tokens_that_lie_side_by_side_are_drawn_as_if_they_were_listed(
     found = []
     for listed in (False, True):
         if listed:
-            monkeypatch.setattr(kept, "_side_by_side", lambda _: False)
-        assert (len(kept.own_room(in_order, (0, 100))) > 0) == listed
+            monkeypatch.setattr(tokens_in_blocks, "_side_by_side", lambda _: False)
+        assert (len(tokens_in_blocks.room_to_list(in_order, (0, 100))) > 0) == listed
         state = kernel.init(in_order, prior, Key(1, 0, 0))
         state, info, _ = kernel.run(in_order, state, prior, Key(1, 0, 1), Schedule(n_shards), 5)
         found.append((state.z.tobytes(), info))
@@ -321,7 +320,7 @@ def test_a_fit_is_resumed_within_a_course(corpus: Corpus, tmp_path: Path) -> Non
 @pytest.mark.usefixtures("in_pieces")
 def test_courses_end_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpus, monkeypatch) -> None:
     begun: list[int] = []
-    original = samplers.start_shards
+    original = in_blocks.start_shards
     kernel, prior = get_sampler("sparse"), prior_of(corpus)
     chain, plan = start_chain(kernel, corpus, prior, 0, 0), Plan(0, 35, None, 1, "standard", schedule=Schedule(2))
 
@@ -329,7 +328,7 @@ def test_courses_end_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpu
         begun.append(chain.sweep)
         return original(*given)
 
-    monkeypatch.setattr(samplers, "start_shards", start_shards)
+    monkeypatch.setattr(in_blocks, "start_shards", start_shards)
     while chain.sweep < 35:
         advance(kernel, corpus, chain, plan)
     assert begun == [*range(11), 20, 30]

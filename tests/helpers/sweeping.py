@@ -9,9 +9,7 @@ import pytest
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.state import State
-from topicloom.lda.gibbs import sparse as gibbs_sparse
-from topicloom.lda.gibbs.auto import dense_scratch, lists_draw
-from topicloom.lda.gibbs.by_word import sweep_words
+from topicloom.lda.gibbs import by_word, dense, sparse, topic_lines
 
 
 def undecorated(source: str, instead: str = "") -> str:
@@ -33,13 +31,12 @@ def sweep_once(sweep_block, corpus: Corpus, state, prior: Prior, rng: np.ndarray
     """One sweep by a kernel over all documents and words."""
     docs, words = (0, corpus.n_docs), (0, corpus.n_words)
     if isinstance(state, State):
-        scratch = *dense_scratch(prior), np.empty(0, np.int64), rng, np.zeros(2, np.int64)
-        sweep_block(*docs, *words, corpus.words, corpus.doc_ptr, *state, *prior, *scratch)
+        dense.make_draw(corpus, words, prior, sweep_block)(docs, state, rng)
         return
     names = getattr(sweep_block, "py_func", sweep_block).__globals__  # a mutant may have blocks of another size
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gibbs_sparse, "n_blocks", names.get("n_blocks", gibbs_sparse.n_blocks))
+        patch.setattr(topic_lines, "BLOCK", names["BLOCK"])
         if sweep_block.__name__ == "sweep_words":
-            sweep_words(corpus, docs, words, state, prior, rng, sweep_block)
+            by_word.sweep_block(corpus, docs, words, state, prior, rng, sweep_block)
         else:
-            lists_draw(corpus, words, prior, sweep_block)(docs, state, rng)
+            sparse.make_draw(corpus, words, prior, sweep_block)(docs, state, rng)

@@ -10,8 +10,8 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import SparseState, rebuild_lists
 from topicloom.lda.gibbs import auto as samplers
-from topicloom.lda.gibbs import by_word as words
 from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs import word_order as words
 
 
 @pytest.fixture(params=["steps of a document or two", "wide numbers"])

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.oracles import lda as oracle
 from topicloom.engine.sampler import Key
 from topicloom.engine.state import rebuild_counts
-from topicloom.lda.gibbs import auto as samplers
-from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.gibbs import get_sampler, joint, sampler_names
 
 EXACT = [name for name in sampler_names() if get_sampler(name).exact]
 
@@ -47,9 +46,9 @@ def test_log_joint_equals_the_definition(name: str, seed: int, n_topics: int) ->
 @pytest.mark.parametrize("name", sampler_names())
 def test_log_joint_in_parts_is_the_same_on_all_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a large corpus, whose documents and words are added up in parts."""
-    monkeypatch.setattr("topicloom.lda.gibbs.auto._AT_ONCE", 7)
+    monkeypatch.setattr("topicloom.lda.gibbs.joint._AT_ONCE", 7)
     case, z = oracle.random_case(3, 30, 12, 4)
-    assert min(map(len, samplers._parts(case.corpus))) > 3
+    assert min(map(len, joint._parts(case.corpus))) > 3
     kernel = get_sampler(name)
     state = kernel.restore(case.corpus, z, 4)
     found = [kernel.log_joint(case.corpus, state, case.prior, n_jobs) for n_jobs in (1, 2, 3, 8)]

@@ -12,11 +12,12 @@ from tests.helpers.mutating import REJECT, mutate
 from tests.helpers.sweeping import sweep_once
 from tests.oracles import lda as oracle
 from topicloom.corpus import Corpus
+from topicloom.engine.blocks import tokens_of, whole
 from topicloom.engine.learn_priors import RATE
 from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.soft_counts import dense_scratch
 from topicloom.engine.state import rebuild_counts, rebuild_lists
-from topicloom.lda.gibbs.auto import dense_scratch
-from topicloom.lda.gibbs.start import new_rows, place_first
+from topicloom.lda.gibbs.online_start import new_rows, place_first
 from topicloom.numerics import simd as lanes
 from topicloom.numerics.rng import path_key, stream
 
@@ -39,7 +40,7 @@ def sweep_p_value(sweep_block, rebuild, case: oracle.Case, wrong: Prior | None =
 REBUILD = {
     "lda.gibbs.dense": rebuild_counts,
     "lda.gibbs.sparse": rebuild_lists,
-    "lda.gibbs.by_word_kernels": rebuild_lists,
+    "lda.gibbs.by_word": rebuild_lists,
 }
 DENSE = {
     "token not removed from the word's counts": [("row[old] - 1 + b", "row[old] + b")],
@@ -47,27 +48,27 @@ DENSE = {
     "stale topic totals": [("topic[old] - 1 + beta_sum[old]", "topic[old] + beta_sum[old]")],
     "totals never updated": [("            topic[old] -= 1\n", ""), ("            topic[new] += 1\n", "")],
     "factors of the old topic not refreshed": [("            coef[old] = coef_out\n", "")],
-    "weights of a run of one word not updated": [("            put(weight, lanes, new, joined)\n", "")],
+    "weights of a run of one word not updated": [("            put(weight, lane_sums, new, joined)\n", "")],
     "sum of the weights with the token in it": [("sum_out = total_all - counted + stay", "sum_out = total_all")],
     "prior of the first document for all": [("a = alpha[alpha_row[d]]", "a = alpha[0]")],
     "seed words forgotten": [("seeded = any_seeded and boost_row[v] >= 0", "seeded = False")],
 }
 NARROW = {  # with two lanes, so that lanes matter with few topics
-    "token not taken out of its lane": [("put(weight, lanes, old, 0.0)", "weight[old] = 0.0")],
-    "lane of the old topic not renewed": [("put(weight, lanes, old, stay)", "weight[old] = stay")],
-    "lane of the new topic not renewed": [("put(weight, lanes, new, joined)", "weight[new] = joined")],
+    "token not taken out of its lane": [("put(weight, lane_sums, old, 0.0)", "weight[old] = 0.0")],
+    "lane of the old topic not renewed": [("put(weight, lane_sums, old, stay)", "weight[old] = stay")],
+    "lane of the new topic not renewed": [("put(weight, lane_sums, new, joined)", "weight[new] = joined")],
 }
 REFUSED = ("_REFUSED = 1000", "_REFUSED = 1")  # sums made anew after one draw in vain
-SMALL_BLOCKS = ("BLOCK = 8", "BLOCK = 0")  # a block a topic, so that blocks matter with few topics
+SMALL_BLOCKS = ("_AHEAD = 6", "BLOCK, _AHEAD = 0, 6")  # a block a topic, so that blocks matter with few topics
 SPARSE = {
     "token weighed in its own list": [("((entries[start + own] >> SHIFT) - 1)", "(entries[start + own] >> SHIFT)")],
-    "token not removed from the document's counts": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
-    "stale topic totals": [("inverse_out = kept[old, INVERSE_OUT]", "inverse_out = kept[old, INVERSE]")],
+    "token not removed from the document's counts": [("lines[old, DOC] - 1.0 + lines", "lines[old, DOC] + lines")],
+    "stale topic totals": [("inverse_out = lines[old, INVERSE_OUT]", "inverse_out = lines[old, INVERSE]")],
     "totals without the token not renewed on leaving": [
-        ("kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])", "pass"),
+        ("lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])", "pass"),
     ],
     "totals never updated": [
-        ("            kept[old, TOTAL] -= 1.0\n", ""), ("            kept[new, TOTAL] += 1.0\n", ""),
+        ("            lines[old, TOTAL] -= 1.0\n", ""), ("            lines[new, TOTAL] += 1.0\n", ""),
     ],
     "mass of the smoothing part with the token in it": [("total_coef - coef[old] + coef_out", "total_coef")],
     "mass of the smoothing part not updated on leaving": [("total_coef += coef_out - coef[old]", "pass")],
@@ -86,15 +87,15 @@ SPARSE = {
     ],
     "smoothing part never drawn from": [("    if u < total:\n        j", "    if size > 0:\n        j")],
     "weights of the last token kept after it moved": [("weight[j] = (entries[start + j] >> SHIFT) * coef[k]", "pass")],
-    "document left as it was": [("        c = kept[k, ALPHA] * kept[k, INVERSE]\n", "        c = coef[k]\n")],
+    "document left as it was": [("        c = lines[k, ALPHA] * lines[k, INVERSE]\n", "        c = coef[k]\n")],
     "topic that was joined not left": [("                n_met += 1\n", "")],
-    "seed words forgotten": [("boost_row[v] >= 0, boost_row", "False, boost_row")],
-    "prior of the first document for all": [("keep_alpha(alpha[row], ", "keep_alpha(alpha[0], ")],
+    "seed words forgotten": [("seeded = boost_row[v] >= 0", "seeded = False")],
+    "prior of the first document for all": [("set_alpha(prior.alpha[row], ", "set_alpha(prior.alpha[0], ")],
 }  # fmt: skip
 WORDS = {
     "token in its own row": [("((row[old] >> 1) - 1 + more) * per)", "((row[old] >> 1) + more) * per)")],
     "token not removed from the document's counts": [(">> shift) - 1 + alpha[a, old]", ">> shift) + alpha[a, old]")],
-    "stale topic totals": [("inverse_out = kept[old, INVERSE_OUT]", "inverse_out = kept[old, INVERSE]")],
+    "stale topic totals": [("inverse_out = lines[old, INVERSE_OUT]", "inverse_out = lines[old, INVERSE]")],
     "token in the weights of its document": [("others = total_own - weight[o]", "others = total_own")],
     "the old topic taken twice": [("if new != old and (one_prior", "if (one_prior")],
     "refused draws taken": [("(one_prior or uniform(stream) * largest[new] < alpha[a, new])", "True")],
@@ -102,7 +103,7 @@ WORDS = {
     "the prior of all topics never drawn from": [("+ pulled + smooth + lift) - stay", "+ pulled + lift) - stay")],
     "seed words forgotten": [("seed, per, lift = boost_row[v],", "seed, per, lift = -1,")],
     "prior of the first document for all": [("a = 0 if one_prior else alpha_row[doc_start + d]", "a = 0")],
-    "factors of the word before": [("        factor[k] = kept[k, INVERSE]\n    return", "    return")],
+    "factors of the word before": [("        factor[k] = lines[k, INVERSE]\n    return", "    return")],
     "the document's topics not moved": [("n = _move_own(own, at, n, o, j, new, shift)", "pass")],
     "weights of the last token kept after it moved": [("            weighed_doc = -1\n", "")],
     "all weights without the old topic": [REFUSED, ("    total = stay\n", "    total = 0.0\n")],
@@ -112,12 +113,12 @@ WORDS = {
 }
 SWEEPS = [("lda.gibbs.dense", name, DENSE[name]) for name in DENSE]
 SWEEPS += [("lda.gibbs.sparse", name, SPARSE[name]) for name in SPARSE]
-SWEEPS += [("lda.gibbs.by_word_kernels", name, WORDS[name]) for name in WORDS]
+SWEEPS += [("lda.gibbs.by_word", name, WORDS[name]) for name in WORDS]
 
 
 def sweep_of(module: str, *changes: tuple[str, str]):
     kernel = mutate(module, *changes)
-    return kernel.sweep_words if module == "lda.gibbs.by_word_kernels" else kernel.sweep_block
+    return kernel.sweep_words if module == "lda.gibbs.by_word" else kernel.sweep_block
 
 
 @pytest.mark.parametrize("module", REBUILD)
@@ -126,9 +127,7 @@ def test_the_unchanged_sweeps_pass(module: str, which: str) -> None:
     assert sweep_p_value(sweep_of(module), REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
 
 
-@pytest.mark.parametrize(
-    ("module", "change"), [("lda.gibbs.sparse", SMALL_BLOCKS), ("lda.gibbs.by_word_kernels", REFUSED)]
-)
+@pytest.mark.parametrize(("module", "change"), [("lda.gibbs.sparse", SMALL_BLOCKS), ("lda.gibbs.by_word", REFUSED)])
 @pytest.mark.parametrize("which", oracle.cases())
 def test_small_blocks_and_little_patience_change_nothing(module: str, change: tuple[str, str], which: str) -> None:
     assert sweep_p_value(sweep_of(module, change), REBUILD[module], oracle.cases()[which]) > oracle.FALSE_ALARM
@@ -215,14 +214,14 @@ def test_kept_weights_are_those_made_anew(change: tuple[str, str], right: bool) 
 
 
 CHECKED_WORDS = (  # what is kept along a word is what would be made anew
-    "        list_size[v] = _go_from(",
+    "        list_size[v] = _leave(",
     "            lists = entries[start : start + size]\n"
     "            more = boost[seed] if seed >= 0 else np.zeros(len(coef))\n"
-    "            inverse = 1 / (kept[:, TOTAL] + kept[:, BETA_SUM])\n"
-    "            some = kept[:, TOTAL] > 0\n"
-    "            np.testing.assert_allclose(kept[:, INVERSE], inverse, rtol=1e-12)\n"
-    "            less = kept[some, TOTAL] - 1 + kept[some, BETA_SUM]\n"
-    "            np.testing.assert_allclose(kept[some, INVERSE_OUT], 1 / less, rtol=1e-12)\n"
+    "            inverse = 1 / (lines[:, TOTAL] + lines[:, BETA_SUM])\n"
+    "            some = lines[:, TOTAL] > 0\n"
+    "            np.testing.assert_allclose(lines[:, INVERSE], inverse, rtol=1e-12)\n"
+    "            less = lines[some, TOTAL] - 1 + lines[some, BETA_SUM]\n"
+    "            np.testing.assert_allclose(lines[some, INVERSE_OUT], 1 / less, rtol=1e-12)\n"
     "            np.testing.assert_allclose(factor, inverse * (1 + ((row >> 1) + more) / beta[v]), rtol=1e-12)\n"
     "            np.testing.assert_allclose(coef, largest * inverse, rtol=1e-12)\n"
     "            np.testing.assert_allclose(smooth, coef.sum(), rtol=1e-9)\n"
@@ -232,16 +231,16 @@ CHECKED_WORDS = (  # what is kept along a word is what would be made anew
     "            np.testing.assert_allclose(lift, (coef * more).sum() / beta[v], rtol=1e-9)\n"
     "            assert (row >> 1).sum() == counted[v]\n"
     "            assert set(np.flatnonzero(row & 1)) == {int(e) & TOPIC for e in lists}\n"
-    "        list_size[v] = _go_from(",
+    "        list_size[v] = _leave(",
 )
 KEPT = {
     "the right one": ("", ""),
     "row not left": ("row[old] -= 2", "pass"),
-    "totals never updated": ("kept[old, TOTAL] -= 1.0", "pass"),
+    "totals never updated": ("lines[old, TOTAL] -= 1.0", "pass"),
     "totals without the token not renewed on leaving": (
-        "kept[old, INVERSE_OUT] = 1.0 / (kept[old, TOTAL] - 1.0 + kept[old, BETA_SUM])", "pass",
+        "lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])", "pass",
     ),
-    "totals without the token not renewed on joining": ("kept[new, INVERSE_OUT] = kept[new, INVERSE]", "pass"),
+    "totals without the token not renewed on joining": ("lines[new, INVERSE_OUT] = lines[new, INVERSE]", "pass"),
     "factor of the topic that was left not renewed": ("factor[old] = factor_out", "pass"),
     "block sums not updated on leaving": ("blocks[old >> BLOCK] += c - coef[old]", "pass"),
     "block sums not updated on joining": ("blocks[new >> BLOCK] += c - coef[new]", "pass"),
@@ -256,7 +255,7 @@ KEPT = {
 
 @pytest.mark.parametrize("what", KEPT)
 def test_what_is_kept_along_a_word_is_what_would_be_made_anew(what: str) -> None:
-    sweep = sweep_of("lda.gibbs.by_word_kernels", KEPT[what], CHECKED_WORDS, REFUSED)
+    sweep = sweep_of("lda.gibbs.by_word", KEPT[what], CHECKED_WORDS, REFUSED)
     rng = np.random.default_rng(5)
     corpus = oracle.tiny_corpus([rng.integers(0, 5, 30).tolist() for _ in range(8)], 5)
     sweep.__globals__["counted"] = corpus.word_counts
@@ -297,9 +296,8 @@ def soft_error(add_soft_counts) -> float:
     corpus = case.corpus
     state = rebuild_counts(corpus, z, 3)
     doc, word = np.zeros((corpus.n_docs, 3)), np.zeros((corpus.n_words, 3))
-    ranges = (0, corpus.n_docs, 0, corpus.n_words)
-    scratch = *dense_scratch(case.prior), np.empty(corpus.n_tokens, np.int64)
-    add_soft_counts(*ranges, corpus.words, corpus.doc_ptr, *state, *case.prior, doc, word, *scratch)
+    keys = np.empty(corpus.n_tokens, np.int64)
+    add_soft_counts(whole(corpus), tokens_of(corpus), state, case.prior, doc, word, dense_scratch(case.prior), keys)
     expected_doc, expected_word = np.zeros_like(doc), np.zeros_like(word)
     for token in range(corpus.n_tokens):
         p = oracle.conditional(corpus, z, case.prior, token)
@@ -393,22 +391,25 @@ def test_the_printed_step_for_beta_is_rejected() -> None:
 
 START = {
     "the right one": [],
-    "totals not counted": [("kept[new, TOTAL] += 1.0", "pass")],
-    "documents not left": [("leave(kept, coef, blocks, met, n_met)", "pass")],
+    "totals not counted": [("lines[new, TOTAL] += 1.0", "pass")],
+    "documents not left": [("leave(lines, coef, blocks, met, n_met)", "pass")],
     "mass of the smoothing part not updated": [("total_coef += c - coef[new]", "pass")],
     "seed words forgotten": [("r == SEEDED,", "False,")],
-    "prior of the first document for all": [("keep_alpha(alpha[row], ", "keep_alpha(alpha[0], ")],
-    "refused draws taken": [("if uniform(stream) * pull[new] < kept[new, ALPHA] * kept[new, INVERSE]:", "if True:")],
+    "prior of the first document for all": [("set_alpha(prior.alpha[row], ", "set_alpha(prior.alpha[0], ")],
+    "refused draws taken": [("if uniform(stream) * pull[new] < lines[new, ALPHA] * lines[new, INVERSE]:", "if True:")],
     "pull not added": [("pulls[r] += pull[new]", "pass")],
     "right with little patience": [REFUSED],
-    "pulls of now with those of before": [REFUSED, ("pulled = _pull_now(rows, r, start, size, entries, kept)", "pass")],
-    "share of the document not renewed": [("share[int(kept[new, PLACE])] = kept[new, DOC] * inverse", "pass")],
+    "pulls of now with those of before": [
+        REFUSED,
+        ("pulled = _pull_now(rows, r, start, size, entries, lines)", "pass"),
+    ],
+    "share of the document not renewed": [("share[int(lines[new, PLACE])] = lines[new, DOC] * inverse", "pass")],
 }
 
 
 @pytest.mark.parametrize("what", START)
 def test_start(what: str) -> None:
-    place = mutate("lda.gibbs.start", *START[what], compiled=True).place_tokens
+    place = mutate("lda.gibbs.online_start", *START[what], compiled=True).place_tokens
     p = 1.0
     for case in oracle.cases().values():
         observed = np.zeros(case.n_topics**case.corpus.n_tokens)

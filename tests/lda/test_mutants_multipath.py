@@ -86,7 +86,7 @@ def worst(
 WRONG = {
     "own path's counts not removed": {
         "dense": [("doc[old] - 1 + a[old]", "doc[old] + a[old]")],
-        "sparse": [("kept[old, DOC] - 1.0 + kept", "kept[old, DOC] + kept")],
+        "sparse": [("lines[old, DOC] - 1.0 + lines", "lines[old, DOC] + lines")],
     },
     "token not removed from the shared counts": {
         "dense": [("row[old] - 1 + b", "row[old] + b")],

@@ -17,7 +17,7 @@ MANY = oracle.Case(
 
 @pytest.fixture(autouse=True)
 def on_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samplers, "_ON_LINE", 0)
+    monkeypatch.setattr(samplers, "_ONLINE", 0)
 
 
 def starts(case: oracle.Case, n: int) -> np.ndarray:

@@ -12,9 +12,9 @@ from tests.helpers.mutating import compiled_mutant
 from tests.helpers.sweeping import plain_steps, sweep_once, undecorated
 from tests.oracles import lda as oracle
 from topicloom.corpus import Corpus
+from topicloom.engine.blocks import room_to_list
 from topicloom.engine.state import rebuild_counts
 from topicloom.lda.gibbs import dense as gibbs_dense
-from topicloom.lda.gibbs.scratch import own_room
 from topicloom.numerics import simd as lanes
 from topicloom.numerics.prefetch import own_token, own_tokens
 from topicloom.numerics.rng import stream
@@ -28,6 +28,12 @@ def weigh(row, beta, boost, coef, weight, sums):
     if boost.shape[0] == 0:
         return lanes.weigh(row, beta, coef, weight, sums)
     return lanes.weigh_boosted(row, beta, boost, coef, weight, sums)
+
+
+WITHOUT_VECTORS = {  # in plain Python, and as they are compiled if Numba cannot build the code in vectors
+    False: (lanes.weigh, numba.njit(lanes.weigh)),
+    True: (lanes.weigh_boosted, numba.njit(lanes.weigh_boosted)),
+}
 
 
 def lane_of(k: int, n: int) -> int:
@@ -72,12 +78,13 @@ def test_weights_in_lanes(n: int, boosted: bool) -> None:
         total = weigh(row, 0.1, boost, coef, weight[:n], sums[:-1])
         expected = (row + (0.1 + boost if boosted else 0.1)) * coef
         np.testing.assert_array_equal(weight, [*expected, -1.0])  # and nothing is written beyond the end
-        plain_weight, plain_sums = np.empty(n), np.empty(lanes.LANES + 1)
-        plain = lanes.weigh_boosted if boosted else lanes.weigh
-        plain_total = plain(row, 0.1, *([boost] if boosted else []), coef, plain_weight, plain_sums)
-        np.testing.assert_array_equal(plain_weight, expected)
-        np.testing.assert_allclose(sums, [*plain_sums, -1.0], rtol=1e-14)
-        np.testing.assert_allclose([total, plain_total], expected.sum(), rtol=1e-14)
+        for plain in WITHOUT_VECTORS[boosted]:
+            plain_weight, plain_sums = np.empty(n), np.empty(lanes.LANES + 1)
+            plain_total = plain(row, 0.1, *([boost] if boosted else []), coef, plain_weight, plain_sums)
+            np.testing.assert_array_equal(plain_weight, expected)
+            np.testing.assert_array_equal(sums, [*plain_sums, -1.0])  # to the last bit
+            assert total == plain_total
+        np.testing.assert_allclose(total, expected.sum(), rtol=1e-14)
         of_lanes = np.zeros(lanes.LANES + 1)
         np.add.at(of_lanes, [lane_of(k, n) for k in range(n)], expected)
         np.testing.assert_allclose(sums[:-1], of_lanes, rtol=1e-14)
@@ -169,5 +176,5 @@ def test_without_room_all_tokens_are_its_own_where_all_words_are() -> None:
 def test_tokens_are_listed_only_where_they_do_not_lie_side_by_side(texts: bool) -> None:
     words = np.array([0, 1, 1, 0, 0, 2, 2, 1 if texts else 2], np.int32)
     corpus = Corpus(words, np.array([0, 0, 3, 8, 8]), ("a", "b", "c"))
-    assert len(own_room(corpus, (0, 3))) == 0
-    assert len(own_room(corpus, (0, 2))) == len(own_room(corpus, (1, 3))) == (5 if texts else 0)
+    assert len(room_to_list(corpus, (0, 3))) == 0
+    assert len(room_to_list(corpus, (0, 2))) == len(room_to_list(corpus, (1, 3))) == (5 if texts else 0)

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # reproduce/ is not part of 
 from reproduce import _multipath_sotu
 from topicloom import CompoundLDA, MedLDAClassifier, VariationalLDA
 from topicloom.errors import InputError
-from topicloom.lda.gibbs import auto as samplers
+from topicloom.lda.gibbs import by_word, dense, sparse
 from topicloom.lda.variational.sampler import ALL_MODES
 from topicloom.lda.variational.stochastic import STREAM_MODES
 
@@ -92,10 +92,12 @@ def test_errata_count_their_papers() -> None:
 
 def test_the_lines_by_which_auto_chooses_are_those_in_the_code() -> None:
     text = page("samplers.md")
-    assert f"| `dense` | {samplers._DENSE:g} + {samplers._TOPIC:g} K |" in text
-    assert f"| `sparse` | {samplers._LISTS:g} + {samplers._ENTRY:g} L |" in text
-    assert f"| `words` | {samplers._WORDS:g} + {samplers._OWN:g} T, and {samplers._COMING:g} per entry" in text
-    most = (samplers._LISTS - samplers._DENSE) / samplers._TOPIC
+    assert f"| `dense` | {dense.TOKEN_COST:g} + {dense.TOPIC_COST:g} K |" in text
+    assert f"| `sparse` | {sparse.TOKEN_COST:g} + {sparse.ENTRY_COST:g} L |" in text
+    assert (
+        f"| `words` | {by_word.TOKEN_COST:g} + {by_word.TOPIC_COST:g} T, and {by_word.ENTRY_COST:g} per entry" in text
+    )
+    most = (sparse.TOKEN_COST - dense.TOKEN_COST) / dense.TOPIC_COST
     assert f"With up to {int(most)} topics all sweeps are dense" in text
 
 
@@ -104,9 +106,9 @@ def test_what_auto_loses_is_what_the_measurements_say() -> None:
     losses = []
     for _, k, _, lists, topics, *times in (row[:8] for row in rows[1:]):
         expected = [
-            samplers._DENSE + samplers._TOPIC * float(k),
-            samplers._LISTS + samplers._ENTRY * float(lists),
-            samplers._WORDS + samplers._OWN * float(topics),  # and more, which makes it no likelier to be taken
+            dense.TOKEN_COST + dense.TOPIC_COST * float(k),
+            sparse.TOKEN_COST + sparse.ENTRY_COST * float(lists),
+            by_word.TOKEN_COST + by_word.TOPIC_COST * float(topics),  # and more, which makes it no likelier to be taken
         ]
         took = [float(time) for time in times]
         losses.append(took[int(np.argmin(expected))] / min(took) - 1)

@@ -2,8 +2,8 @@
 
 Numba's own cache unpickles and runs whatever lies in its files. Here each kernel has one file, which begins with a
 digest of the rest. A file that is damaged or cannot be read is as good as none: the kernel is compiled, and the file is
-replaced if it can be. What is private in Numba is used in this file alone, and if a version of Numba has it
-otherwise, kernels are compiled in memory.
+replaced if it can be. How Numba is told of these files, and makes bytes of compiled code, is private to it
+(``numba_private``): with a version of Numba that differs there, kernels are compiled in memory.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ from typing import Any
 import numba
 
 from topicloom import _limits
+from topicloom.numerics import numba_private
 
 _LONG = 1.0  # seconds of compiling before it is worth a line
 _DIGEST = 16
@@ -92,9 +93,8 @@ def attach(dispatcher: Any, stamp: str) -> None:
     """Let a compiled function use files of ours; they are good for one stamp."""
     if getattr(numba.config, "DISABLE_JIT", False):
         return
-    if hasattr(dispatcher, "_cache") and hasattr(dispatcher, "py_func"):
-        dispatcher._cache = KernelCache(dispatcher.py_func, stamp)
-    else:
+    function = getattr(dispatcher, "py_func", None)
+    if function is None or not numba_private.use_cache(dispatcher, KernelCache(function, stamp)):
         reporter.trouble(
             f"Numba {numba.__version__} is not known to this version, so kernels are compiled in each process again."
         )
@@ -172,29 +172,23 @@ class _Files:
     """A kernel's compiled code in one file, by the types of its arguments and the machine."""
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
-        from numba.core.caching import FunctionCache
-
-        self._numba = FunctionCache(function)  # finds a place, knows what a result is made of
-        implementation = self._numba._impl
-        self.path = Path(self._numba.cache_path) / f"{implementation.filename_base}.nbc"
-        self._stamp = (numba.__version__, implementation.locator.get_source_stamp(), stamp)
+        self._packing = numba_private.Packing(function)
+        self.path = self._packing.path.with_name(f"{self._packing.path.name}.nbc")
+        self._stamp = (numba.__version__, self._packing.source_stamp, stamp)
 
     def load(self, sig: Any, context: Any) -> Any:
-        context.refresh()
-        kept = self._read().get(self._numba._index_key(sig, context.codegen()))
-        return None if kept is None else self._numba._impl.rebuild(context, pickle.loads(kept))
+        packed = self._read().get(self._packing.key_wanted(sig, context))
+        return None if packed is None else self._packing.unpack(packed, context)
 
     def save(self, sig: Any, result: Any) -> None:
-        from numba.core.serialize import dumps
-
-        if not self._numba._impl.check_cachable(result):
+        if not self._packing.can_pack(result):
             return
         try:
             kept = self._read()
         except Exception:  # said when it was to be loaded
             kept = {}
-        kept[self._numba._index_key(sig, result.codegen)] = dumps(self._numba._impl.reduce(result))
-        _replace(self.path, sealed(dumps((self._stamp, kept))))
+        kept[self._packing.key_compiled(sig, result)] = self._packing.pack(result)
+        _replace(self.path, sealed(self._packing.to_bytes((self._stamp, kept))))
 
     def _read(self) -> dict[Any, bytes]:
         try:

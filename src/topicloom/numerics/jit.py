@@ -14,6 +14,7 @@ import numpy as np
 
 from topicloom._types import AnyArray
 from topicloom.numerics import cache as _cache
+from topicloom.numerics import numba_private
 
 A = TypeVar("A", bound=AnyArray)
 R = TypeVar("R")
@@ -64,15 +65,25 @@ def bare_kernel(function: Callable[..., R]) -> Callable[..., R]:
 
 def step(function: Callable[..., R]) -> Callable[..., R]:
     """A part of a kernel's inner loop, written into the kernel before it is compiled: nothing is compiled twice."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": "always", "_nrt": False}
-    return cast(Callable[..., R], numba.njit(**options)(function))
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": "always"}
+    return cast(Callable[..., R], numba.njit(**options, **numba_private.options(counts_references=False))(function))
 
 
 def _compile(function: Callable[..., R], fastmath: bool | set[str], counts_references: bool = True) -> Callable[..., R]:
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", "_nrt": counts_references}
-    dispatcher = numba.njit(**options)(function)
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    dispatcher = numba.njit(**options, **numba_private.options(counts_references))(function)
     _cache.attach(dispatcher, SOURCES)
     return cast(Callable[..., R], dispatcher)
+
+
+def private_or_public(private: Callable[..., R] | None, public: Callable[..., R]) -> Callable[..., R]:
+    """What a function is compiled as: code that Numba may fail to build (``numba_private``), otherwise plain code."""
+    if private is None:
+        _cache.reporter.trouble(
+            f"Numba {numba.__version__} is not known to this version, so fits are slower; their results are the same."
+        )
+        return public
+    return private
 
 
 def as_input(array: A) -> A:
