@@ -216,5 +216,5 @@ class LDA(PlainTopics):
     @classmethod
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("doc_topic_paths") == "first" and params.get("n_paths") != 1:
-            warn(f"this model was fitted with doc_topic_paths='first', which is gone: {FIRST_PATH}.", UserWarning)
+            warn(f'this model was fitted with doc_topic_paths="first", which is gone: {FIRST_PATH}.', UserWarning)
         return super()._renamed(params)
