@@ -91,6 +91,7 @@ def test_bad_fits_are_told_in_one_line(refused: Callable[..., str], files: Path,
     )
     assert "is not an empty directory; give another with --out." in refused("fit", texts, "--out", texts)
     assert refused("fit", texts, *out, "-k", 0) == "--topics 0 must be a whole number of at least 1."
+    assert refused("fit", texts, *out, "--mh-steps", 0) == "--mh-steps 0 must be a whole number of at least 1."
     assert refused("fit", texts, *out, "--burn-in", 501).startswith("--burn-in 501 leaves no sweep to keep of --sweeps")
     assert "--estimator 'best' is not known" in refused("fit", texts, *out, "--estimator", "best")
     for option in ("--shards", "--mh-steps", "--paths"):
