@@ -2,10 +2,17 @@
 
 import ast
 import re
+import traceback
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.project.test_docs import DOCS, ROOT, blocks
+from topicloom import LDA
+from topicloom.datasets import bars
+from topicloom.lda.gibbs import auto, dense
 
 FAMILIES = {"labeled", "medlda", "compound", "hmm"}
 
@@ -75,3 +82,27 @@ def test_no_file_is_too_long_to_be_read_at_once() -> None:
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
     assert len(lines) > 300
     assert {path.relative_to(ROOT).as_posix(): n for path, n in lines.items() if n > MOST_LINES} == {}
+
+
+# -- one token's way -------------------------------------------------------------------------------------------------
+
+# From the call of ``fit`` to the compiled sweep, as the architecture page lists them.
+STATIONS = ["fit", "_fit", "run_chains", "run_one", "advance", "sweeps", "sweep_shards", "make_step", "draw"]
+
+
+def test_the_compiled_sweep_is_ten_frames_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames: list[list[str]] = []
+
+    def sweep_block(*given: object) -> None:
+        frames.append([frame.name for frame in traceback.extract_stack()])
+        dense.sweep_block(*given)
+
+    watched = dense.DENSE._replace(make_draw=partial(dense.make_draw, kernel=sweep_block))
+    monkeypatch.setitem(auto.BLOCK_SAMPLERS, "dense", watched)
+    LDA(3, max_iter=1, random_state=0).fit(bars(n_docs=20).corpus)
+    (names,) = frames
+    own = names[len(names) - 1 - names[::-1].index("fit") :]
+    assert own == [*STATIONS, "sweep_block"]
+    assert len(own) <= 10
+    page = (DOCS / "developer" / "architecture.md").read_text(encoding="utf-8")
+    assert " → ".join(f"`{name}`" for name in STATIONS) in " ".join(page.split())

@@ -15,7 +15,7 @@ from numba.extending import overload, register_jitable
 
 from topicloom._types import FloatArray, Int32Array
 from topicloom.numerics import numba_private
-from topicloom.numerics.jit import private_or_public, step
+from topicloom.numerics.jit import PART_OF_A_KERNEL, private_or_public, step
 
 LANES = 16
 
@@ -70,7 +70,7 @@ def _add_by_lane(weight: FloatArray, main: int, lane_sums: FloatArray) -> None:
 
 
 # Numba hands over types in place of values, and wants the same annotations as in the functions that are returned.
-@overload(weigh, inline="always")
+@overload(weigh, jit_options=PART_OF_A_KERNEL)
 def _(
     row: Int32Array, beta: float, coef: FloatArray, weight: FloatArray, lane_sums: FloatArray
 ) -> Callable[..., float]:
@@ -78,7 +78,7 @@ def _(
     return private_or_public(in_vectors and in_vectors[0], weigh)
 
 
-@overload(weigh_boosted, inline="always")
+@overload(weigh_boosted, jit_options=PART_OF_A_KERNEL)
 def _(
     row: Int32Array, beta: float, boost: FloatArray, coef: FloatArray, weight: FloatArray, lane_sums: FloatArray
 ) -> Callable[..., float]:
