@@ -48,10 +48,12 @@ def seconds(
     work = {
         "LDA": stepper(LDA(n_topics, doc_topic_prior=1 / n_topics, **own), corpus),
         "AGS": stepper(CompoundLDA(n_topics, concentration=1.0, **own), corpus),
-        "MGS": stepper(CompoundLDA(n_topics, method="mgs", concentration=1.0, n_langevin=1, **own), corpus),
-        f"MGS, {n_langevin} steps": stepper(
-            CompoundLDA(n_topics, method="mgs", concentration=1.0, n_langevin=n_langevin, **own), corpus
-        ),
+        **{
+            name: stepper(
+                CompoundLDA(n_topics, method="mgs", concentration=1.0, method_options={"n_langevin": n}, **own), corpus
+            )
+            for name, n in (("MGS", 1), (f"MGS, {n_langevin} steps", n_langevin))
+        },
     }
     if yardstick:
         work[TOMOTOPY] = Tomotopy(corpus, n_topics).sweep

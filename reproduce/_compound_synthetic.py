@@ -17,9 +17,9 @@ from topicloom.datasets import synthetic_compound
 
 METHODS: dict[str, dict[str, Any]] = {
     "AGS": {"method": "ags"},
-    "MGS, one step a sweep": {"method": "mgs", "n_langevin": 1},
-    "MGS, five steps": {"method": "mgs", "n_langevin": 5},
-    "VEM": {"method": "vem"},
+    "MGS, one step a sweep": {"method": "mgs", "method_options": {"n_langevin": 1}},
+    "MGS, five steps": {"method": "mgs", "method_options": {"n_langevin": 5}},
+    "VEM": {"method": "vem", "method_options": {"tol": 1e-4}},
 }
 PAPER = {"AGS": "42, 23", "MGS, one step a sweep": "248, 139", "MGS, five steps": "", "VEM": "never"}
 NEAR = 0.1  # L1 distance to the posterior mean
@@ -56,7 +56,7 @@ def one_corpus(seed: int, sweeps: int, doc_length: int) -> dict[str, Run]:
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = CompoundLDA(
                 3, collection_prior=0.1, concentration=1.0, topic_word_prior=0.25, max_iter=sweeps, thin=1,
-                trace_every=sweeps, tol=1e-4, estimator="standard", random_state=seed, **how,
+                trace_every=sweeps, estimator="standard", random_state=seed, **how,
             ).fit(data.corpus, callbacks=[watch])  # fmt: skip
         order = aligned(model.topic_word_, data.phi)
         draws = np.array(trace)[:, :, order]

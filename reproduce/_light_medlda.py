@@ -14,7 +14,7 @@ from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 
-PREDICT = {"predict_burn_in": 20, "predict_thin": 2, "predict_samples": 5}
+PREDICT = {"burn_in": 20, "thin": 2, "n_samples": 5}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def classifier(k: int, sweeps: int, loss_weight: float, alpha_sum: float = 6.4, 
     given: dict[str, Any] = {
         "loss_weight": loss_weight, "doc_topic_prior": alpha_sum / k,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "thin": 1,
-        "trace_every": sweeps, **PREDICT, **others,
+        "trace_every": sweeps, "predict_options": PREDICT, **others,
     }  # fmt: skip
     return MedLDAClassifier(k, **given)
 
@@ -104,7 +104,7 @@ def regressor(k: int, sweeps: int, loss_weight: float, **others: Any) -> MedLDAR
     given: dict[str, Any] = {
         "loss_weight": loss_weight, "epsilon": 1e-3, "doc_topic_prior": 6.4 / k,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "thin": 1,
-        "trace_every": sweeps, "calibrate": False, **PREDICT, **others,
+        "trace_every": sweeps, "calibrate": False, "predict_options": PREDICT, **others,
     }  # fmt: skip
     return MedLDARegressor(k, **given)
 

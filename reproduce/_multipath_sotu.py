@@ -76,7 +76,7 @@ def read(data: Path, max_speeches: int | None = None) -> Corpus:
 def fit(corpus: Corpus, n_paths: int, seed: int, budget: Budget) -> Run:
     model = LDA(
         budget.n_topics, doc_topic_prior=10 / budget.n_topics, topic_word_prior=0.01, n_paths=n_paths,
-        doc_topic_paths="first", estimator="standard", max_iter=budget.sweeps, trace_every=budget.sweeps,
+        estimator="standard", max_iter=budget.sweeps, trace_every=budget.sweeps,
         random_state=seed,
     ).fit(corpus)  # fmt: skip
     # θ_d of the paper has no prior: the share of each topic among the tokens of the first path.

@@ -90,8 +90,8 @@ def labels(options: Options) -> str:
     train, test, _ = load_split(options.data, options.labels)
     rows = []
     for k in options.sizes([20, 50, 100, 200]):
-        light = classifier(k, options.sweeps(80), 102.4, n_gibbs=4)
-        dense = classifier(k, options.sweeps(40), 102.4, n_gibbs=4, sampler="dense")
+        light = classifier(k, options.sweeps(80), 102.4, sampler_options={"n_gibbs": 4})
+        dense = classifier(k, options.sweeps(40), 102.4, sampler_options={"n_gibbs": 4}, sampler="dense")
         rows.append(both(options, (train, test), "label sets", k, light, dense, 50))
     return (
         f"{options.labels}, label sets, micro-F1, λ = 102.4, 80 sweeps (dense: 40), 4 rounds over the weights. Paper, "
@@ -135,7 +135,7 @@ def compositions(options: Options) -> str:
     rows = []
     for k in options.sizes([20, 100, 400]):
         for name in COMPOSITIONS:
-            model = classifier(k, options.sweeps(25), 102.4, composition=name)
+            model = classifier(k, options.sweeps(25), 102.4, sampler_options={"composition": name})
             rows.append([k, name, *measure(model, train, test, options.runs, f"{name}, K = {k}").cells()])
     return (
         "Which proposals, 6 steps a token, 25 sweeps. Paper: all alike for few topics; for many the mixture is best, "
@@ -149,7 +149,7 @@ def steps(options: Options) -> str:
     rows = []
     for k in options.sizes([100]):
         for n in (1, 2, 4, 6, 8, 12):
-            model = classifier(k, options.sweeps(25), 102.4, n_mh=n)
+            model = classifier(k, options.sweeps(25), 102.4, sampler_options={"n_mh": n})
             rows.append([k, n, *measure(model, train, test, options.runs, f"{n} steps, K = {k}").cells()])
     return "Steps a token, mixture, 25 sweeps. Paper: more are more accurate and slower; six are enough.\n\n" + table(
         ["K", "steps", "accuracy", "s"], rows
@@ -161,7 +161,7 @@ def rounds(options: Options) -> str:
     rows = []
     for k in options.sizes([100]):
         for n in (1, 2, 4, 8):
-            model = classifier(k, options.sweeps(25), 102.4, n_gibbs=n)
+            model = classifier(k, options.sweeps(25), 102.4, sampler_options={"n_gibbs": n})
             rows.append([k, n, *measure(model, train, test, options.runs, f"{n} rounds, K = {k}").cells()])
     return "Rounds over the weights in a sweep. Paper: accuracy does not depend on them; 1 or 2 suffice.\n\n" + table(
         ["K", "rounds", "accuracy", "s"], rows

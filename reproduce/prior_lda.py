@@ -52,7 +52,7 @@ class Settings:
 
 QUICK = Settings(
     Budget(burn_in=5, thin=2, chains=2, samples=3),
-    {"max_iter": 10, "burn_in": 5, "thin": 5, "predict_burn_in": 5, "predict_samples": 2},
+    {"max_iter": 10, "burn_in": 5, "thin": 5, "predict_options": {"burn_in": 5, "n_samples": 2}},
     max_docs=150,
 )
 
@@ -138,7 +138,9 @@ def scale(options: Options) -> str:
         own = _measures(task, _prior_lda.best_labels(margins, task.sizes), margins)
         rows.append([name, "linear SVM, Meta-Labeler", *(f"{own[m]:.4f}" for m in _SHOWN)])
         for kind in (PriorLDA, DependencyLDA):
-            model = _fitted(kind, task, options, 0, n_chains=options.settings.budget.chains, predict_chains=2)
+            predict = {**options.settings.model.get("predict_options", {}), "n_chains": 2}
+            chains = options.settings.budget.chains
+            model = _fitted(kind, task, options, 0, n_chains=chains, predict_options=predict)
             own = _measures(task, model.predict(task.test), model.decision_function(task.test))
             rows.append([name, kind.__name__, *(f"{own[m]:.4f}" for m in _SHOWN)])
             note(f"{name}: {kind.__name__}")

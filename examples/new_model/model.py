@@ -11,7 +11,7 @@ from examples.new_model.sampler import RECORDED, SAMPLER
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.text import from_texts
-from topicloom.engine.estimator import inputs, stored_checks
+from topicloom.engine.estimator import inputs, parameters, stored_checks
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
@@ -61,7 +61,7 @@ class DocumentClusters(FittedModel):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Find clusters."""
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)
         corpus = X if isinstance(X, Corpus) else from_texts(X)
@@ -70,8 +70,7 @@ class DocumentClusters(FittedModel):
         return self._fit(self._problem(corpus, seed), callbacks)
 
     def _plan(self, seed: int) -> Plan:
-        for name in ("n_components", "max_iter", "n_chains", "trace_every", "checkpoint_every"):
-            inputs.check_whole(name, getattr(self, name), 1)
+        parameters.check_parameters(self)
         return Plan(
             seed, self.max_iter, None, 1, "standard",
             trace_every=self.trace_every, checkpoint_every=self.checkpoint_every,

@@ -46,14 +46,14 @@ def corpus() -> Corpus:
 
 QUICK: dict[str, Any] = {"max_iter": 12, "random_state": 0}
 AVERAGED: dict[str, Any] = {**QUICK, "burn_in": 4, "thin": 2, "n_chains": 2}
-LABELS: dict[str, Any] = {**AVERAGED, "predict_burn_in": 1, "predict_samples": 1}
+LABELS: dict[str, Any] = {**AVERAGED, "predict_options": {"burn_in": 1, "n_samples": 1}}
 KINDS: dict[str, Callable[[], Any]] = {
     "lda": lambda: LDA(3, **QUICK),
     "lda averaged": lambda: LDA(3, **AVERAGED, estimator="standard"),
     "lda paths": lambda: LDA(3, **QUICK, n_paths=2),
     **{mode: lambda mode=mode: VariationalLDA(3, **QUICK, method=mode, tol=0) for mode in ("cvb0", "vb", "scvb0")},
     "compound": lambda: CompoundLDA(3, **AVERAGED),
-    "compound vem": lambda: CompoundLDA(3, **QUICK, method="vem", tol=0),
+    "compound vem": lambda: CompoundLDA(3, **QUICK, method="vem", method_options={"tol": 0}),
     "labeled": lambda: LabeledLDA(**LABELS),
     "labeled cvb0": lambda: LabeledLDA(**{**LABELS, "burn_in": None}, method="cvb0"),
     "prior": lambda: PriorLDA(**LABELS),

@@ -51,7 +51,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     assert fitted.alpha_.tolist() == [0.1, 0.2, 0.3]
     assert set(fitted.beta_) == {0.05}
     assert fitted.estimator == "standard"
-    assert (fitted.n_paths, fitted.n_shards, fitted.n_mh) == (2, 3, 4)
+    assert (fitted.n_paths, fitted.n_shards, fitted.sampler_options) == (2, 3, {"n_mh": 4})
     assert len(fitted.chains_[0].state.z) == 2 * fitted.corpus_.n_tokens
     assert not {"boat", "the", "rate"} & set(fitted.vocabulary_)
     assert {"river", "fish"} <= set(fitted.top_words(3)[2])
@@ -91,6 +91,7 @@ def test_bad_fits_are_told_in_one_line(refused: Callable[..., str], files: Path,
     )
     assert "is not an empty directory; give another with --out." in refused("fit", texts, "--out", texts)
     assert refused("fit", texts, *out, "-k", 0) == "--topics 0 must be a whole number of at least 1."
+    assert refused("fit", texts, *out, "--mh-steps", 0) == "--mh-steps 0 must be a whole number of at least 1."
     assert refused("fit", texts, *out, "--burn-in", 501).startswith("--burn-in 501 leaves no sweep to keep of --sweeps")
     assert "--estimator 'best' is not known" in refused("fit", texts, *out, "--estimator", "best")
     for option in ("--shards", "--mh-steps", "--paths"):

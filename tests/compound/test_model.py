@@ -61,7 +61,13 @@ def test_one_collection_with_a_flat_mixture_learns_eta_as_lda_does(data) -> None
 @pytest.mark.parametrize("sampler", ["auto", "dense", "sparse", "mh", "warp", "partial"])
 def test_every_sampler_finds_topics_and_mixtures(data, method: str, sampler: str) -> None:
     found = CompoundLDA(
-        4, method=method, topic_word_prior=0.1, max_iter=150, sampler=sampler, random_state=0, n_langevin=3
+        4,
+        method=method,
+        topic_word_prior=0.1,
+        max_iter=150,
+        sampler=sampler,
+        random_state=0,
+        method_options={"n_langevin": 3},
     ).fit(data.corpus)
     order = matched(found, data)
     assert sorted(order) == [0, 1, 2, 3]
@@ -317,7 +323,7 @@ def test_what_is_learned(data) -> None:
     learned = CompoundLDA(4, concentration=2.0, topic_word_prior=0.3, learn_priors=True, **quick).fit(data.corpus)
     assert learned.gamma_ != 2.0
     assert learned.beta_[0] != 0.3
-    alpha = CompoundLDA(4, collection_prior=None, collection_prior_gamma=(2.0, 4.0), **quick).fit(data.corpus)
+    alpha = CompoundLDA(4, collection_prior={"shape": 2.0, "rate": 4.0}, **quick).fit(data.corpus)
     assert alpha.collection_prior_[0] != 1.0
     assert np.ptp(alpha.collection_prior_) == 0
     given = CompoundLDA(4, mixtures=data.pi, concentration=3.0, **quick).fit(data.corpus)
@@ -331,16 +337,17 @@ def test_what_is_learned(data) -> None:
         ({"concentration": 0}, r"concentration=0 must be a number from 1e-12 to 1e\+12"),
         ({"concentration": -1.0}, "concentration=-1.0 must be a number from 1e-12"),
         ({"collection_prior": [1.0, 2.0]}, "collection_prior has shape"),
-        ({"collection_prior": None, "collection_prior_gamma": (1.0,)}, "must be a pair"),
+        ({"collection_prior": {"scale": 1.0}}, "collection_prior has the key 'scale', .* keys may be 'shape', 'rate'"),
         (
-            {"collection_prior": None, "collection_prior_gamma": (0.0, 1.0)},
-            r"collection_prior_gamma=0.0 must be a number from 1e-12 to 1e\+12",
+            {"collection_prior": {"shape": 0.0}},
+            r"collection_prior\['shape'\]=0.0 must be a number from 1e-12 to 1e\+12",
         ),
+        ({"collection_prior": {"rate": "x"}, "learn_priors": False}, r"collection_prior\['rate'\]='x' must be"),
         ({"mixtures": np.full(3, 0.5)}, "positive shares that sum to 1"),
         ({"mixtures": np.full((2, 3), 1 / 3)}, "a row of them for each of 3 collections"),
         ({"mixtures": np.full(3, 1 / 3), "collection_prior": None}, "nothing to learn collection_prior from"),
-        ({"n_langevin": 0}, "n_langevin=0"),
-        ({"target_acceptance": 0.99}, "from 0.05 to 0.95"),
+        ({"method_options": {"n_langevin": 0}}, r"method_options\['n_langevin'\]=0"),
+        ({"method_options": {"target_acceptance": 0.99}}, "from 0.05 to 0.95"),
         ({"burn_in": 99}, "leaves no sweep to keep"),
         ({"thin": 0}, "thin=0"),
     ],
@@ -379,7 +386,7 @@ def test_labels_that_a_file_cannot_hold(data, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def variational(data) -> CompoundLDA:
-    return CompoundLDA(4, method="vem", max_iter=200, tol=1e-3, random_state=2).fit(data.corpus)
+    return CompoundLDA(4, method="vem", max_iter=200, method_options={"tol": 1e-3}, random_state=2).fit(data.corpus)
 
 
 def test_variational_em_finds_topics_and_mixtures(data, variational: CompoundLDA) -> None:
@@ -401,7 +408,7 @@ def test_variational_em_finds_topics_and_mixtures(data, variational: CompoundLDA
 
 def test_variational_em_takes_fractions_and_goes_on_where_it_stopped(data, tmp_path: Path) -> None:
     matrix, groups = data.corpus.to_matrix() * 0.5, data.corpus.groups
-    options = {"method": "vem", "collection_prior": None, "tol": 0.0, "random_state": 1}
+    options = {"method": "vem", "collection_prior": None, "method_options": {"tol": 0.0}, "random_state": 1}
     straight = CompoundLDA(4, max_iter=12, **options).fit(matrix, groups=groups)
     CompoundLDA(4, max_iter=7, checkpoint_dir=tmp_path / "run", **options).fit(matrix, groups=groups)
     whole = topicloom.resume(tmp_path / "run", max_iter=12)
@@ -413,12 +420,12 @@ def test_variational_em_takes_fractions_and_goes_on_where_it_stopped(data, tmp_p
     assert loaded.collection_prior_[0] == straight.collection_prior_[0] != 1.0
 
 
-@pytest.mark.parametrize("options", [{"n_paths": 2}, {"mixtures": np.full(4, 0.25)}, {"tol": -1.0}])
+@pytest.mark.parametrize("options", [{"n_paths": 2}, {"mixtures": np.full(4, 0.25)}, {"method_options": {"tol": -1.0}}])
 def test_options_that_variational_em_does_not_take(data, options: dict) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         CompoundLDA(4, method="vem", **options).fit(data.corpus)
 
 
 def test_threads_do_not_change_variational_em(data, variational: CompoundLDA) -> None:
-    two = CompoundLDA(4, method="vem", max_iter=200, tol=1e-3, random_state=2, n_jobs=2).fit(data.corpus)
+    two = CompoundLDA(4, method="vem", max_iter=200, random_state=2, n_jobs=2).fit(data.corpus)
     assert two.fingerprint_ == variational.fingerprint_

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import topicloom as tl
-from topicloom.engine.estimator.inputs import LEAST, MOST
+from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.lda.gibbs import auto as samplers
 from topicloom.lda.gibbs import sampler_names
 
@@ -23,8 +23,7 @@ SAMPLERS = tuple(sorted(set(sampler_names())))
 MODES = ("cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb")
 _ENDS = (LEAST, MOST)
 _QUICK = {"max_iter": 3, "random_state": 0}
-_SHORT = {**_QUICK, "predict_burn_in": 1, "predict_samples": 1, "predict_chains": 1}
-_NO_DRAWS = {name: value for name, value in _SHORT.items() if not name.startswith("predict_")}
+_SHORT = {**_QUICK, "predict_options": {"burn_in": 1, "n_samples": 1, "n_chains": 1}}
 _RNG = np.random.default_rng(3)
 
 Case = tuple[str, Callable[[], Any]]
@@ -95,7 +94,7 @@ def _variational() -> Iterator[Case]:
                 yield (
                     f"{mode}, {name}, α {alpha}, β {beta}, {learn}",
                     lambda m=mode, x=X, a=alpha, b=beta, o=learn: tl.VariationalLDA(
-                        3, method=m, doc_topic_prior=a, topic_word_prior=b, learn_priors=o, **_NO_DRAWS
+                        3, method=m, doc_topic_prior=a, topic_word_prior=b, learn_priors=o, **_QUICK
                     ).fit(x),
                 )
 
@@ -104,7 +103,7 @@ def _compound() -> Iterator[Case]:
     for mode, end in itertools.product(("ags", "mgs", "vem"), _ENDS):
         options: list[dict[str, Any]] = [
             {"concentration": end}, {"collection_prior": end}, {"topic_word_prior": end},
-            *({"collection_prior": None, "collection_prior_gamma": own} for own in ((end, 1), (1, end), (end, end))),
+            *({"collection_prior": {"shape": a, "rate": b}} for a, b in ((end, 1), (1, end), (end, end))),
         ]  # fmt: skip
         for own, sampler in itertools.product(options, ("sparse", "words")):
             yield (

@@ -154,7 +154,9 @@ MODELS: dict[str, Callable[[], Any]] = {
         cases.corpus("tiny")
     ),
     "CompoundLDA": lambda: CompoundLDA(3, **QUICK).fit(cases.corpus("tiny")),
-    "CompoundLDA vem": lambda: CompoundLDA(3, method="vem", tol=0.0, **QUICK).fit(cases.corpus("tiny")),
+    "CompoundLDA vem": lambda: CompoundLDA(3, method="vem", method_options={"tol": 0.0}, **QUICK).fit(
+        cases.corpus("tiny")
+    ),
     "LabeledLDA": lambda: LabeledLDA(**AVERAGED).fit(cases.labeled("tiny")),
     "PriorLDA": lambda: PriorLDA(method="cvb0", **AVERAGED).fit(cases.labeled("tiny")),
     "DependencyLDA": lambda: DependencyLDA(label_sweeps=5, **AVERAGED).fit(cases.labeled("tiny")),

@@ -1,11 +1,12 @@
 """Numbers at the ends of what floats hold are refused, or nothing is published; in bounds, fits end and are sound."""
 
 import inspect
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints, is_typeddict
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import topicloom as tl
 from tests.contract import extremes
 from topicloom.compound import mixture_kernels as mixtures
 from topicloom.compound.mixtures import draw_alpha
-from topicloom.engine.estimator.inputs import LEAST, MOST
+from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
 from topicloom.hmm.paths import Parameters
 from topicloom.hmm.sampler import HMMCounts
@@ -40,12 +41,14 @@ MODELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = 
     "HMM": (lambda **more: tl.HMM(2, **QUICK, **more), (extremes.SEQUENCES,), {}),
 }
 POSITIVE = {  # from LEAST to MOST
-    "doc_topic_prior", "topic_word_prior", "concentration", "collection_prior", "collection_prior_gamma", "seed_weight",
-    "smoothing", "loss_weight", "weight_precision", "initial_prior", "transition_prior", "emission_prior",
+    "doc_topic_prior", "topic_word_prior", "concentration", "collection_prior", "collection_prior['shape']",
+    "collection_prior['rate']", "seed_weight", "smoothing", "loss_weight", "weight_precision", "initial_prior",
+    "transition_prior", "emission_prior",
 }  # fmt: skip
 UP_TO_MOST = {"frequency_weight", "learning_offset", "total_samples", "class_weight", "epsilon"}
 HARMLESS = {  # shares, tolerances that are compared with alone, and given mixtures, which sum to 1
-    "holdout", "learning_decay", "mean_change_tol", "mixtures", "target_acceptance", "tol",
+    "holdout", "learning_decay", "mean_change_tol", "mixtures", "tol", "method_options['tol']",
+    "method_options['mean_change_tol']", "method_options['target_acceptance']",
 }  # fmt: skip
 
 
@@ -53,11 +56,19 @@ def _takes_floats(parameter: inspect.Parameter) -> bool:
     return "float" in str(parameter.annotation) or parameter.name == "class_weight"
 
 
+def _with_keys(parameter: inspect.Parameter) -> Iterator[str]:
+    """The parameter, if it takes floats, and the keys of a dict of options that do."""
+    yield from [parameter.name] if _takes_floats(parameter) else []
+    for options in filter(is_typeddict, get_args(parameter.annotation)):
+        for key, kind in get_type_hints(options).items():
+            yield from [f"{parameter.name}['{key}']"] if kind is float else []
+
+
 PARAMETERS = [
     (model, name)
     for model in MODELS
-    for name, parameter in inspect.signature(getattr(tl, model)).parameters.items()
-    if _takes_floats(parameter)
+    for parameter in inspect.signature(getattr(tl, model)).parameters.values()
+    for name in _with_keys(parameter)
 ]
 
 
@@ -67,8 +78,9 @@ def test_every_number_that_a_model_takes_is_in_one_of_the_lists() -> None:
 
 def _given(name: str, value: float) -> dict[str, Any]:
     """The parameter, and what makes it count."""
-    if name == "collection_prior_gamma":
-        return {"collection_prior": None, name: (1.0, value)}
+    if "[" in name:
+        parameter, key = name.rstrip("']").split("['")
+        return {parameter: {key: value}}
     return {name: {0: value} if name == "class_weight" else value} | (
         {"method": "scvb0"} if name in ("learning_offset", "total_samples") else
         {"seed_words": {0: ["word1"]}} if name == "seed_weight" else {}
@@ -82,7 +94,7 @@ def test_what_floats_can_hold_and_calculations_cannot_is_refused(model: str, nam
     wrong += [1e-300, 1e-20, 0.0, -1.0] if name in POSITIVE else []
     for value in wrong:
         given = make(**_given(name, value))
-        with pytest.raises(InputError, match=name) as refused:
+        with pytest.raises(InputError, match=re.escape(name)) as refused:
             given.fit(*data, **more)
         assert "1e+12" in str(refused.value) or name == "epsilon"
         assert "1e-12" in str(refused.value) or name not in POSITIVE

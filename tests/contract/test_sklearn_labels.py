@@ -15,8 +15,8 @@ from tests.contract.rounded import Rounded
 from topicloom import DependencyLDA, LabeledLDA, PriorLDA
 
 QUICK: dict[str, Any] = {
-    "max_iter": 6, "burn_in": 3, "thin": 1, "predict_burn_in": 3, "predict_thin": 1, "predict_samples": 3,
-    "random_state": 0,
+    "max_iter": 6, "burn_in": 3, "thin": 1, "random_state": 0,
+    "predict_options": {"burn_in": 3, "thin": 1, "n_samples": 3},
 }  # fmt: skip
 MATRIX = "the check wants one class a document from predict, which gives label sets as a matrix of 0 and 1."
 EXPECTED = {

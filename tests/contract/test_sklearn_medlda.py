@@ -9,7 +9,7 @@ from tests.contract.rounded import Rounded
 from topicloom import MedLDAClassifier, MedLDARegressor
 
 QUICK: dict[str, Any] = {
-    "max_iter": 12, "burn_in": 8, "thin": 2, "predict_burn_in": 4, "predict_samples": 4, "random_state": 0,
+    "max_iter": 12, "burn_in": 8, "thin": 2, "predict_options": {"burn_in": 4, "n_samples": 4}, "random_state": 0,
 }  # fmt: skip
 # These feed negative numbers whatever the tags say; the message is scikit-learn's own.
 NEGATIVE = dict.fromkeys(("check_class_weight_classifiers", "check_decision_proba_consistency"), "negative data")

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 Case = Callable[[int], Iterator[tuple[str, Any]]]
+PREDICT = {"burn_in": 3, "thin": 1, "n_samples": 2}
 
 # -- data ----------------------------------------------------------------------------------------------------------
 # "small" has long documents; "large" has enough of them for BLAS to cut sums among its threads, "many" enough labels.
@@ -124,7 +125,7 @@ def labels(size: str, kind: str, **options: Any) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
         import topicloom
 
-        quick: dict[str, Any] = {"predict_burn_in": 3, "predict_thin": 1, "predict_samples": 2}
+        quick: dict[str, Any] = {"predict_options": PREDICT}
         quick |= {"max_iter": 30, "burn_in": 15} if size == "small" else {"max_iter": 6, "burn_in": 3, "thin": 1}
         quick |= {"holdout": 0.9 if size == "many" else 0.5}
         model = getattr(topicloom, kind)(random_state=3, n_jobs=n_jobs, **quick, **options)
@@ -154,7 +155,7 @@ def classes(size: str, kind: str, **options: Any) -> Case:
         elif kind == "sets":
             y = [set(own) for own in labeled(size).labels]  # in an order that the hash seed decides
         quick = {"max_iter": 5, "burn_in": 3, "thin": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
-        model = MedLDAClassifier(8, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_thin=1, predict_samples=2,
+        model = MedLDAClassifier(8, random_state=3, n_jobs=n_jobs, predict_options=PREDICT,
                                  **quick, **options).fit(corpus(size), y)  # fmt: skip
         yield from published(model)
         yield "weights", (model.coef_, model.class_topic_rows())
@@ -173,7 +174,7 @@ def regression(size: str, **options: Any) -> Case:
         from topicloom import MedLDARegressor
 
         quick = {"max_iter": 5, "burn_in": 3, "thin": 1} if size == "large" else {"max_iter": 20, "burn_in": 10}
-        model = MedLDARegressor(6, random_state=3, n_jobs=n_jobs, predict_burn_in=3, predict_thin=1, predict_samples=2,
+        model = MedLDARegressor(6, random_state=3, n_jobs=n_jobs, predict_options=PREDICT,
                                 **quick, **options).fit(corpus(size), numbers(size))  # fmt: skip
         yield from published(model)
         yield "weights", (model.coef_, model.intercept_, model.class_topic_rows())
@@ -263,7 +264,7 @@ def cases() -> dict[str, Case]:
         for mode in ("svb", "scvb0"):
             found[f"VariationalLDA {mode} stream, {size}"] = streamed(size, mode)
         for method in ("ags", "mgs", "vem"):
-            more = {"tol": 0.0} if method == "vem" else {}
+            more = {"method_options": {"tol": 0.0}} if method == "vem" else {}
             found[f"CompoundLDA {method}, {size}"] = compound(size, method=method, **more)
         for kind in ("LabeledLDA", "PriorLDA", "DependencyLDA"):
             for method in ("gibbs", "cvb0"):

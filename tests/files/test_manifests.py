@@ -9,11 +9,12 @@ import pytest
 
 import topicloom
 from tests.helpers.small_models import base
+from topicloom.engine.estimator.parameters import read_options
 from topicloom.errors import StorageError
 from topicloom.files.manifests import MANIFEST, signed
 
 TEXTS = ["goal match team", "vote law party", "atom quark field"] * 4
-SHORT = {"max_iter": 4, "burn_in": 2, "thin": 1, "random_state": 1, "predict_burn_in": 1, "predict_samples": 1}
+SHORT = {"max_iter": 4, "burn_in": 2, "thin": 1, "random_state": 1, "predict_options": {"burn_in": 1, "n_samples": 1}}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,16 @@ def written(folder: Path, name: str, **params: Any) -> Path:
         ("lda mh", {"doc_topic_prior": ["a"]}),
         ("variational cvb0", {"mean_change_tol": [1]}),
         ("labels labeled", {"checkpoint_dir": 5}),
+        ("labels labeled", {"predict_options": 5}),
+        ("labels labeled", {"predict_options": 5, "predict_lag": 2}),
+        ("labels labeled", {"predict_options": {"n_samples": 0}}),
+        ("lda mh", {"predict_options": {"n_samples": 1.5}}),
+        ("lda mh", {"predict_options": {"samples": 1}}),
+        ("lda mh", {"predict_samples": {"a": 1}}),
+        ("lda mh", {"sampler_options": [["n_mh", 2]]}),
+        ("compound mgs", {"method_options": {"target_acceptance": 2.0}}),
+        ("compound mgs", {"collection_prior": {"shape": "x"}}),
+        ("compound mgs", {"collection_prior": None, "collection_prior_gamma": [1.0]}),
         ("medlda classes", {"class_weight": [["no class", 1.0]]}),
         ("medlda classes", {"class_weight": [[0, 1.0, 2.0]]}),
         ("hmm gibbs", {"alphabet": {"a": 1}}),
@@ -97,6 +108,62 @@ def test_parameters_are_known_by_their_earlier_names(
     }
     assert then.fingerprint_ == now.fingerprint_
     assert len(then.chains_) == len(now.chains_)
+
+
+# Parameters as they were before there were dicts of options; "…_lag" is still older.
+PREDICT = {"predict_burn_in": 1, "predict_samples": 1, "predict_chains": 1}
+FLAT: dict[str, dict[str, Any]] = {
+    "lda mh": {**PREDICT, "predict_lag": 2, "n_mh": 2, "doc_topic_paths": "mean", "lag": 10},
+    "labels prior": {**PREDICT, "predict_thin": 5, "predict_estimator": "cgs_p"},
+    "medlda classes": {
+        **PREDICT, "predict_lag": 2, "predict_estimator": "cgs_p", "n_mh": 6, "n_gibbs": 2, "composition": "mixture",
+    },
+    "compound mgs": {
+        **PREDICT, "predict_thin": 2, "n_mh": 2, "doc_topic_paths": "mean", "n_langevin": 5, "target_acceptance": 0.574,
+        "tol": 1e-3, "max_doc_update_iter": 10, "mean_change_tol": 1e-3, "collection_prior_gamma": [1.0, 1.0],
+    },
+}  # fmt: skip
+
+
+def flattened(folder: Path, name: str, more: dict[str, Any]) -> Path:
+    """A small model's directory, with parameters in the place of dicts of options."""
+    folder.mkdir()
+    written(folder, name)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    gone = {"predict_options", "sampler_options", "method_options"} | ({"thin"} if "lag" in more else set())
+    params = {key: value for key, value in manifest["params"].items() if key not in gone}
+    (folder / MANIFEST).write_text(json.dumps(signed(manifest | {"params": params | more})))
+    return folder
+
+
+@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize("status", ["finished", "running"])
+def test_parameters_that_are_options_now_are_read(name: str, status: str, tmp_path: Path) -> None:
+    (tmp_path / "now").mkdir()
+    folders = (
+        written(tmp_path / "now", f"{status} {name}"),
+        flattened(tmp_path / "then", f"{status} {name}", FLAT[name]),
+    )
+    now, then = (topicloom.load(one) if status == "finished" else topicloom.resume(one) for one in folders)
+    assert then.fingerprint_ == now.fingerprint_
+    for option in now._OPTIONS:
+        assert read_options(then, option) == read_options(now, option)
+    np.testing.assert_array_equal(then.transform(TEXTS), now.transform(TEXTS))
+    more = [topicloom.resume(one, max_iter=6) for one in folders]
+    assert more[0].fingerprint_ == more[1].fingerprint_
+
+
+def test_a_prior_that_was_learned_under_another_gamma_distribution_is_read(tmp_path: Path) -> None:
+    given = {"collection_prior": None, "collection_prior_gamma": [2.0, 3.0]}
+    folder = flattened(tmp_path / "then", "finished compound ags", FLAT["compound mgs"] | given)
+    assert topicloom.load(folder).collection_prior == {"shape": 2.0, "rate": 3.0}
+
+
+def test_topics_of_the_first_path_are_told(tmp_path: Path) -> None:
+    folder = flattened(tmp_path / "then", "finished lda paths", FLAT["lda mh"] | {"doc_topic_paths": "first"})
+    with pytest.warns(UserWarning, match=r'fitted with doc_topic_paths="first", which is gone: .*paths="first"\)'):
+        model = topicloom.load(folder)
+    assert not np.array_equal(model.estimate("standard", paths="first")[0], model.estimate("standard")[0])
 
 
 def test_parameters_of_any_right_type_are_read(tmp_path: Path) -> None:

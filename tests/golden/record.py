@@ -163,8 +163,8 @@ def _supervised() -> Iterator[Case]:
                 yield name, MedLDAClassifier, {**params, "loss": loss}, _classes
             yield f"medlda regression {sampler} shards={shards}", MedLDARegressor, params, _numbers
     for composition in ("cycle", "doc", "word", "exp"):
-        name = f"medlda composition={composition}"
-        yield name, MedLDAClassifier, {**few, "sampler": "mh", "composition": composition}, _classes
+        name, options = f"medlda composition={composition}", {"composition": composition}
+        yield name, MedLDAClassifier, {**few, "sampler": "mh", "sampler_options": options}, _classes
     yield "medlda ovr", MedLDAClassifier, {**few, "multi_class": "ovr", "n_chains": 2}, _classes
     yield "medlda label sets", MedLDAClassifier, few, _labeled
 

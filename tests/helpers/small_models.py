@@ -28,7 +28,7 @@ _GROUPS = [2001, 2002, 2001, 2002] * 3
 _SEQUENCES = [[0, 1, 2, 1, 0], [2, 2, 1], [0, 0, 1, 2], [1, 2]]
 _QUICK = {"max_iter": 4, "random_state": 3, "trace_every": 2}
 _KEEPING = {**_QUICK, "burn_in": 2, "thin": 1}
-_SHORT = {"predict_burn_in": 1, "predict_samples": 1, "predict_chains": 1}
+_SHORT = {"predict_options": {"burn_in": 1, "n_samples": 1, "n_chains": 1}}
 _VARIATIONAL = {**_QUICK, "tol": 0.0}
 
 
@@ -83,7 +83,11 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         model = topicloom.MedLDARegressor if more == "numbers" else topicloom.MedLDAClassifier
         return lambda **run: model(3, **_SHORT, **options, **run), (_corpus(), target[more])
     if kind == "compound":
-        options = {**_VARIATIONAL, "method": "vem"} if more == "vem" else {**_KEEPING, "method": more}
+        options = (
+            {**_QUICK, "method": "vem", "method_options": {"tol": 0.0}}
+            if more == "vem"
+            else {**_KEEPING, "method": more}
+        )
         corpus = _corpus().with_metadata(groups=_GROUPS)
         return lambda **run: topicloom.CompoundLDA(3, **_SHORT, **options, **run), (corpus,)
     assert kind == "hmm"

@@ -23,7 +23,7 @@ from topicloom.evaluation import label_calibration, label_set_scores
 
 MODELS = [LabeledLDA, PriorLDA, DependencyLDA]
 QUICK: dict[str, Any] = {
-    "max_iter": 20, "burn_in": 10, "thin": 5, "predict_burn_in": 10, "predict_samples": 3, "predict_thin": 2,
+    "max_iter": 20, "burn_in": 10, "thin": 5, "predict_options": {"burn_in": 10, "n_samples": 3, "thin": 2},
     "random_state": 1,
 }  # fmt: skip
 
@@ -84,7 +84,8 @@ def test_phi_is_the_truth_averaged_over_samples_and_chains() -> None:
 @pytest.mark.parametrize("estimator", ["standard", "cgs_p"])
 @pytest.mark.parametrize("predict_estimator", ["standard", "cgs_p"])
 def test_every_pair_of_estimators(estimator: str, predict_estimator: str, parts: tuple[Corpus, Corpus]) -> None:
-    model = quick(estimator=estimator, predict_estimator=predict_estimator, holdout=0.0).fit(parts[0])
+    predict = {**QUICK["predict_options"], "estimator": predict_estimator}
+    model = quick(estimator=estimator, predict_options=predict, holdout=0.0).fit(parts[0])
     whole_phi = np.allclose(model.components_ * 3 % 1, (0.1 * 3) % 1, atol=1e-9)  # sums of three whole counts
     assert whole_phi == (estimator == "standard")
     counts = model._fold(parts[1])
@@ -155,7 +156,7 @@ def test_wrong_labels_are_refused(Y: Any, message: str) -> None:
     [
         ({"method": "vb"}, "method='vb'"),
         ({"estimator": "mean"}, "estimator='mean'"),
-        ({"predict_estimator": "mean"}, "predict_estimator='mean'"),
+        ({"predict_options": {"estimator": "mean"}}, r"predict_options\['estimator'\]='mean'"),
         ({"ranking": "alpha"}, "ranking='alpha'"),
         ({"label_rule": "best"}, "label_rule='best'"),
         ({"n_labels": 0}, "n_labels=0"),
@@ -267,7 +268,7 @@ def test_labels_that_training_never_saw_count_as_missed(parts: tuple[Corpus, Cor
 
 def test_rankings_with_and_without_the_prior(parts: tuple[Corpus, Corpus]) -> None:
     train, test = parts
-    model = quick(holdout=0.0, predict_estimator="standard").fit(train)
+    model = quick(holdout=0.0, predict_options={**QUICK["predict_options"], "estimator": "standard"}).fit(train)
     counts, alpha = model._fold_all(test)
     np.testing.assert_allclose(model.decision_function(test), counts / counts.sum(axis=1, keepdims=True), atol=1e-7)
     tied = np.flatnonzero(counts[0] == 0)

@@ -236,7 +236,8 @@ BAD_PARAMETERS = {
     "seed_words": ({12: ["a"]}, r"topics are numbered 0 to 2"),
     "seed_weight": (0, r"seed_weight=0 must be a number from 1e-12 to 1e\+12"),
     "n_jobs": (0, r"n_jobs=0"),
-    "predict_samples": (0, r"predict_samples=0"),
+    "predict_options": ({"n_samples": 0}, r"predict_options\['n_samples'\]=0"),
+    "sampler_options": ({"n_mh": 1.5}, r"sampler_options\['n_mh'\]=1.5 must be a whole number of at least 1"),
 }
 
 
@@ -262,7 +263,9 @@ def test_what_is_not_a_sampler_has_a_class_of_its_own(inference: str) -> None:
     assert isinstance(told.value, TypeError)  # as of any other parameter that there is not
     with pytest.raises(TypeError, match=r"LDA.__init__\(\) got an unexpected keyword argument 'inferences'"):
         LDA(3, inferences=inference)
-    with pytest.raises(ValueError, match="Invalid parameter 'inference'"):
+    with pytest.raises(ValueError, match="Invalid parameter 'inferences'"):
+        LDA(3).set_params(inferences=inference)
+    with pytest.raises(InputError, match=r'leave it out, or use VariationalLDA with method="cvb0"'):
         LDA(3).set_params(inference=inference)
     with pytest.raises(InputError, match="method='em' is not known; choose one of 'cvb0'"):
         VariationalLDA(3, method="em").fit(GOOD)

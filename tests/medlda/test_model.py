@@ -19,7 +19,7 @@ from topicloom.errors import InputError, StorageError
 
 QUICK: dict[str, Any] = {
     "n_components": 6, "loss_weight": 30.0, "weight_precision": 30.0, "max_iter": 20, "burn_in": 12, "thin": 4,
-    "predict_burn_in": 8, "predict_samples": 4, "random_state": 1,
+    "predict_options": {"burn_in": 8, "n_samples": 4}, "random_state": 1,
 }  # fmt: skip
 
 
@@ -55,8 +55,9 @@ def data() -> Data:
 
 @pytest.mark.parametrize("given", [
     {}, {"sampler": "mh"}, {"sampler": "dense"}, {"loss": "logistic"}, {"multi_class": "ovr"}, {"estimator": "cgs_p"},
-    {"predict_estimator": "standard"}, {"n_chains": 2}, {"n_shards": 3}, {"burn_in": None},
-    {"sampler": "mh", "composition": "cycle", "n_mh": 3, "n_gibbs": 1},
+    {"predict_options": {"burn_in": 8, "n_samples": 4, "estimator": "standard"}}, {"n_chains": 2}, {"n_shards": 3},
+    {"burn_in": None},
+    {"sampler": "mh", "sampler_options": {"composition": "cycle", "n_mh": 3, "n_gibbs": 1}},
 ], ids=str)  # fmt: skip
 def test_classes_of_new_documents_are_found(data: Data, given: dict[str, Any]) -> None:
     model = classifier(**given).fit(data.X[data.train], data.names[data.train])
@@ -303,12 +304,12 @@ def test_grid_search(data: Data) -> None:
 @pytest.mark.parametrize(("given", "message"), [
     ({"loss": "squared"}, "loss='squared' is not known"),
     ({"sampler": "sparse"}, "sampler='sparse' is not known"),
-    ({"composition": "all"}, "composition='all' is not known"),
+    ({"sampler_options": {"composition": "all"}}, r"sampler_options\['composition'\]='all' is not known"),
     ({"multi_class": "crammer"}, "multi_class='crammer' is not known"),
     ({"estimator": "map"}, "estimator='map' is not known"),
-    ({"predict_estimator": "map"}, "predict_estimator='map' is not known"),
-    ({"n_mh": 0}, "n_mh=0 must be a whole number of at least 1"),
-    ({"n_gibbs": 0}, "n_gibbs=0 must be a whole number of at least 1"),
+    ({"predict_options": {"estimator": "map"}}, r"predict_options\['estimator'\]='map' is not known"),
+    ({"sampler_options": {"n_mh": 0}}, r"sampler_options\['n_mh'\]=0 must be a whole number of at least 1"),
+    ({"sampler_options": {"n_gibbs": 0}}, r"sampler_options\['n_gibbs'\]=0 must be a whole number of at least 1"),
     ({"n_components": 2.5}, "n_components=2.5 must be a whole number"),
     ({"loss_weight": 0.0}, r"loss_weight=0.0 must be a number from 1e-12 to 1e\+12"),
     ({"loss_weight": -1.0}, "loss_weight=-1.0 must be a number from 1e-12"),

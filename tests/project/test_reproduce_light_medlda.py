@@ -55,7 +55,8 @@ def test_the_papers_settings() -> None:
     model = _light_medlda.classifier(20, 25, 102.4)
     assert model._precision() == pytest.approx(4096)
     assert model.doc_topic_prior == pytest.approx(0.32)
-    assert (model.n_mh, model.n_gibbs, model.composition, model.topic_word_prior) == (6, 2, "mixture", 0.01)
+    assert model._sampling() == {"n_mh": 6, "n_gibbs": 2, "composition": "mixture"}
+    assert model.topic_word_prior == 0.01
 
 
 def test_the_benchmark_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

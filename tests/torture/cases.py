@@ -94,7 +94,7 @@ CASES = {
         lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),),
     ),
     "CompoundLDA vem": Case(
-        _with(CompoundLDA, n_components=3, method="vem", **_NO_STOP),
+        _with(CompoundLDA, n_components=3, method="vem", method_options=_NO_STOP),
         lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),),
     ),
     "HMM": Case(_with(HMM, n_components=2, n_chains=2, **_KEPT), _sequences),

@@ -105,7 +105,7 @@ class Sampling:
         if self.method == "gibbs":
             return LDA(
                 **shared, estimator=self.estimator,  # type: ignore[arg-type]  # checked there
-                sampler=self.sampler, n_mh=self.mh_steps, n_paths=self.paths,
+                sampler=self.sampler, sampler_options={"n_mh": self.mh_steps}, n_paths=self.paths,
                 burn_in=self.burn_in, thin=self.thin,
             )  # fmt: skip
         self._refuse_sampling()

@@ -107,6 +107,7 @@ _OPTIONS = {
 }
 _SAME = ("format", "encoding", "delimiter", "estimator", "sampler", "method", "thin", "tol", "loss", "epsilon")
 _SPELLINGS = (
+    (r"\w+_options\['(\w+)'\]", r"\1"),
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),
     (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),

@@ -42,7 +42,7 @@ def compile_all() -> list[str]:
         for estimator in ("standard", "cgs_p"):
             model = LDA(
                 3, sampler=name, estimator=estimator, n_chains=2, max_iter=30, burn_in=25, thin=5, random_state=0,
-                n_jobs=2, predict_burn_in=1, predict_samples=1,
+                n_jobs=2, predict_options={"burn_in": 1, "n_samples": 1},
             ).fit(corpus)  # fmt: skip
             model.transform(corpus)
             model.perplexity(corpus)
@@ -50,8 +50,8 @@ def compile_all() -> list[str]:
     labeled = datasets.synthetic_labeled(20, 10, 3, doc_length=5).corpus
     for method, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):
         PriorLDA(
-            method=method, estimator=estimator, predict_estimator=estimator, max_iter=3, burn_in=2, thin=1,
-            predict_burn_in=1, predict_samples=1, random_state=0,
+            method=method, estimator=estimator, max_iter=3, burn_in=2, thin=1, random_state=0,
+            predict_options={"burn_in": 1, "n_samples": 1, "estimator": estimator},
         ).fit(labeled)  # fmt: skip
     grouped = datasets.synthetic_compound(2, 10, 10, 3, doc_length=5).corpus
     CompoundLDA(3, max_iter=25, random_state=0).fit(grouped)
@@ -62,9 +62,9 @@ def compile_all() -> list[str]:
     )
     for given in supervised:
         MedLDAClassifier(
-            3, max_iter=3, burn_in=2, thin=1, predict_burn_in=1, predict_samples=1, random_state=0, **given
+            3, max_iter=3, burn_in=2, thin=1, predict_options={"burn_in": 1, "n_samples": 1}, random_state=0, **given
         ).fit(labeled)  # fmt: skip
-    MedLDARegressor(3, max_iter=3, burn_in=2, predict_burn_in=1, predict_samples=1).fit(
+    MedLDARegressor(3, max_iter=3, burn_in=2, predict_options={"burn_in": 1, "n_samples": 1}).fit(
         labeled, [float(n) for n in labeled.doc_lengths]
     )
     evaluation.left_to_right(model.topic_word_, model.alpha_, corpus, n_particles=2)

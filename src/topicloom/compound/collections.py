@@ -16,7 +16,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
 from topicloom.corpus.stored import check_plain
 from topicloom.engine.estimates import Counts, theta
-from topicloom.engine.multipath import join_documents
+from topicloom.engine.multipath import DocTopicPaths, join_documents
 from topicloom.engine.run import Chain
 from topicloom.errors import InputError, UnknownGroupsWarning, warn
 from topicloom.evaluation.collections import Change, draw_interval, merged_draws, mixture_difference, mixture_trend
@@ -70,13 +70,13 @@ class CollectionModel(LDA):
         check_is_fitted(self, "seed_")
         return self._sweeps, self._draws
 
-    def _theta(self, counts: Counts, chain: Chain) -> FloatArray:
+    def _theta(self, counts: Counts, chain: Chain, paths: DocTopicPaths = "mean") -> FloatArray:
         """θ under the mean of the priors that the samples were drawn with."""
         mixtures = chain.extra if self.method != "vem" else None
         if counts is not chain.kept or mixtures is None or mixtures.kept is None:
-            return super()._theta(counts, chain)
+            return super()._theta(counts, chain, paths)
         assert counts.doc is not None
-        joined = join_documents(counts.doc, self.n_paths, self.doc_topic_paths)
+        joined = join_documents(counts.doc, self.n_paths, paths)
         rows = mixtures.kept / counts.n_samples
         prior = chain.prior._replace(alpha=rows, alpha_row=chain.prior.alpha_row[: len(joined)])
         return theta(joined, counts.n_samples, self.corpus_, prior)

@@ -1,10 +1,10 @@
 """Compound LDA: topics shared by collections, each with a topic mixture of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, TypedDict, get_args
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from topicloom.compound.mixture_kernels import SMALLEST
 from topicloom.compound.mixtures import Mixing, Mixtures, start_mixtures
 from topicloom.compound.sampler import with_mixtures
 from topicloom.compound.variational import with_collections
-from topicloom.corpus._checks import as_numbers, shown
+from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.checks import TOPICS, VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator
-from topicloom.engine.estimator import inputs
+from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.multipath import DocTopicPaths
 from topicloom.engine.prior import Prior, make_prior
@@ -28,6 +28,7 @@ from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.model import FIRST_PATH, LDA
 from topicloom.lda.variational.batch import VariationalState
 from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler, word_counts
 from topicloom.lda.variational_model import (
@@ -44,7 +45,30 @@ Method = Literal["ags", "mgs", "vem"]
 METHODS: tuple[str, ...] = get_args(Method)
 _START = 1.0  # γ, and α where it is learned, before anything is known
 _DRAWS = 200  # from the variational distribution of π
+_GAMMA_PRIOR = dict.fromkeys(("shape", "rate"), parameters.Option(1.0, parameters.positive))
 _ADAPTED = 100  # sweeps that adapt step sizes; no option moves it, so that none but those of sampling changes a chain
+
+
+class MethodOptions(TypedDict, total=False):
+    """How mixtures are learned. What is left out is the model's default."""
+
+    n_langevin: int
+    target_acceptance: float
+    tol: float
+    max_doc_update_iter: int
+    mean_change_tol: float
+
+
+class GammaPrior(TypedDict, total=False):
+    """The gamma prior under which a number is learned: shape and rate, each 1 if left out."""
+
+    shape: float
+    rate: float
+
+
+def _gamma_prior(name: str, given: Any) -> tuple[float, float]:
+    own = parameters.read_dict(name, given, _GAMMA_PRIOR)
+    return float(own["shape"]), float(own["rate"])
 
 
 class CompoundLDA(CollectionModel):
@@ -59,21 +83,21 @@ class CompoundLDA(CollectionModel):
     method : "ags" draws mixtures by auxiliary variables, "mgs" by Langevin dynamics, each after a sweep that draws
         topics; "vem" is variational, without sampling.
     concentration : γ, how close documents are to their collection's mixture. None starts from 1 and is learned.
-    collection_prior : α, a number or one a topic. None learns one number under a gamma prior, whose shape and rate are
-        ``collection_prior_gamma``.
+    collection_prior : α, a number or one per topic. None learns one number under a gamma prior of shape 1 and rate 1;
+        a dict with ``shape`` and ``rate`` does so under another one.
     topic_word_prior : η, a number, or one a word. None starts from 1/K and is learned.
     mixtures : π, one for all collections [K] or one for each [J, K], if it is known and not to be learned.
     burn_in, thin : draws of π are kept from sweep ``burn_in`` on (None: of the second half of the sweeps), those
         of every ``thin``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in
         ``LDA``; without, the last sweep is the one sample of them.
-    n_langevin, target_acceptance : steps of "mgs" in a sweep, and the share of them that is to be accepted: step sizes
-        are adapted to it for 100 sweeps, and never after. A ``burn_in`` of at least 100 keeps none of these.
-    tol, max_doc_update_iter, mean_change_tol : of "vem": share of tokens that an iteration may move between topics and
-        still count as converged; rounds for a document in an iteration, and the change a topic at which it is done.
+    method_options : dict of options of "mgs" and "vem". Of "mgs": ``n_langevin`` (5), steps in a sweep, and
+        ``target_acceptance`` (0.574), the share of them that is to be accepted. Step sizes are adapted to it for 100
+        sweeps, and never after. A ``burn_in`` of at least 100 keeps none of these. Of "vem": ``tol`` (1e-3), share of
+        tokens that an iteration may move between topics and still count as converged; ``max_doc_update_iter`` (10),
+        rounds per document in an iteration; ``mean_change_tol`` (1e-3), the change per topic at which one is done.
     learn_priors : None learns the priors that were left as None, True learns γ and η, False none.
-    sampler, estimator, max_iter, n_chains, n_paths, doc_topic_paths, n_shards, n_mh, seed_words, seed_weight,
-    predict_burn_in, predict_thin, predict_samples, predict_chains, trace_every, checkpoint_dir, checkpoint_every,
-    n_jobs, random_state, verbose : as in ``LDA``.
+    sampler, sampler_options, estimator, max_iter, n_chains, n_paths, n_shards, seed_words, seed_weight,
+    predict_options, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
 
     Attributes
     ----------
@@ -86,7 +110,25 @@ class CompoundLDA(CollectionModel):
     """
 
     _DOC_PRIOR: ClassVar[str] = "concentration"
-    _GONE: ClassVar[tuple[str, ...]] = ()  # what LDA has no more is still here
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "method": parameters.choice(METHODS),
+        "concentration": parameters.or_none(parameters.positive),
+        "collection_prior": lambda name, value: isinstance(value, Mapping) and _gamma_prior(name, value),
+    }
+    _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
+        **LDA._OPTIONS,
+        "method_options": {
+            "n_langevin": parameters.Option(5, parameters.whole(1)),
+            "target_acceptance": parameters.Option(0.574, parameters.number(0.05, 0.95)),
+            "tol": parameters.Option(1e-3, parameters.number(0.0)),
+            "max_doc_update_iter": parameters.Option(10, parameters.whole(1)),
+            "mean_change_tol": parameters.Option(1e-3, parameters.number(0.0)),
+        },
+    }
+    _GONE: ClassVar[Mapping[str, str]] = {
+        "doc_topic_paths": FIRST_PATH,
+        "collection_prior_gamma": 'write collection_prior={"shape": …, "rate": …}',
+    }
 
     def __init__(
         self,
@@ -94,8 +136,7 @@ class CompoundLDA(CollectionModel):
         *,
         method: Method = "ags",
         concentration: float | None = None,
-        collection_prior: float | Sequence[float] | AnyArray | None = 1.0,
-        collection_prior_gamma: tuple[float, float] = (1.0, 1.0),
+        collection_prior: float | Sequence[float] | AnyArray | GammaPrior | None = 1.0,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         mixtures: Sequence[float] | Sequence[Sequence[float]] | AnyArray | None = None,
         sampler: str = "auto",
@@ -105,21 +146,13 @@ class CompoundLDA(CollectionModel):
         thin: int = 5,
         n_chains: int = 1,
         n_paths: int = 1,
-        doc_topic_paths: DocTopicPaths = "mean",
         n_shards: int = 1,
-        n_mh: int = 2,
-        n_langevin: int = 5,
-        target_acceptance: float = 0.574,
-        tol: float = 1e-3,
-        max_doc_update_iter: int = 10,
-        mean_change_tol: float = 1e-3,
+        sampler_options: parameters.SamplerOptions | None = None,
+        method_options: MethodOptions | None = None,
         learn_priors: bool | None = None,
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
-        predict_burn_in: int = 20,
-        predict_thin: int = 2,
-        predict_samples: int = 5,
-        predict_chains: int = 2,
+        predict_options: parameters.PredictOptions | None = None,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
         checkpoint_every: int = 50,
@@ -131,7 +164,6 @@ class CompoundLDA(CollectionModel):
         self.method = method
         self.concentration = concentration
         self.collection_prior = collection_prior
-        self.collection_prior_gamma = collection_prior_gamma
         self.topic_word_prior = topic_word_prior
         self.mixtures = mixtures
         self.sampler = sampler
@@ -141,21 +173,13 @@ class CompoundLDA(CollectionModel):
         self.thin = thin
         self.n_chains = n_chains
         self.n_paths = n_paths
-        self.doc_topic_paths = doc_topic_paths
         self.n_shards = n_shards
-        self.n_mh = n_mh
-        self.n_langevin = n_langevin
-        self.target_acceptance = target_acceptance
-        self.tol = tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.mean_change_tol = mean_change_tol
+        self.sampler_options = sampler_options
+        self.method_options = method_options
         self.learn_priors = learn_priors
         self.seed_words = seed_words
         self.seed_weight = seed_weight
-        self.predict_burn_in = predict_burn_in
-        self.predict_thin = predict_thin
-        self.predict_samples = predict_samples
-        self.predict_chains = predict_chains
+        self.predict_options = predict_options
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
         self.checkpoint_every = checkpoint_every
@@ -171,7 +195,7 @@ class CompoundLDA(CollectionModel):
         ``groups`` has the collection of each document, a label of any hashable kind. ``y`` is the same, in the place
         where scikit-learn's tools pass it. Without both a corpus's own groups are taken. Callbacks are as in ``LDA``.
         """
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         self._plan(0)  # parameters first: they are quicker to check than data
         corpus = _groups.training_groups(self._training_corpus(X), groups, y)
         return super().fit(corpus, callbacks=callbacks)
@@ -185,16 +209,7 @@ class CompoundLDA(CollectionModel):
         return self.fit(X, y, groups=groups, **fit_params).transform(X, groups)
 
     def _plan(self, seed: int) -> Plan:
-        inputs.check_choice("method", self.method, METHODS)
         plan = super()._plan(seed)
-        inputs.check_whole("n_langevin", self.n_langevin, 1)
-        inputs.check_whole("max_doc_update_iter", self.max_doc_update_iter, 1)
-        for name in ("tol", "mean_change_tol"):
-            inputs.check_number(name, getattr(self, name), 0.0, np.inf)
-        if not 0.05 <= inputs.check_number("target_acceptance", self.target_acceptance, 0.0, 1.0) <= 0.95:
-            raise InputError(f"target_acceptance={self.target_acceptance} must be from 0.05 to 0.95.")
-        if self.concentration is not None:
-            inputs.check_positive("concentration", self.concentration)
         learn_gamma, alpha_prior = self._learned()
         if self.mixtures is not None and alpha_prior is not None:
             raise InputError("mixtures are given, so there is nothing to learn collection_prior from; give it, too.")
@@ -210,9 +225,15 @@ class CompoundLDA(CollectionModel):
     def _learned(self) -> tuple[bool, tuple[float, float] | None]:
         """Whether γ is learned, and the gamma prior under which α is."""
         alpha_prior = None
-        if self.collection_prior is None and self.learn_priors is not False:
-            alpha_prior = _gamma_prior(self.collection_prior_gamma)
+        if self._alpha_is_free() and self.learn_priors is not False:
+            alpha_prior = _gamma_prior("collection_prior", self.collection_prior)
         return self.concentration is None if self.learn_priors is None else self.learn_priors, alpha_prior
+
+    def _alpha_is_free(self) -> bool:
+        return self.collection_prior is None or isinstance(self.collection_prior, Mapping)
+
+    def _method_options(self) -> dict[str, Any]:
+        return parameters.read_options(self, "method_options")
 
     def _learns_alpha(self) -> bool:
         return False  # α of documents is γπ_j, and drawn
@@ -230,16 +251,17 @@ class CompoundLDA(CollectionModel):
     def _sampler_for(self, corpus: Corpus) -> Sampler:
         rows = np.tile(_groups.collections_of(corpus)[1], self.n_paths)
         learn_gamma, alpha_prior = self._learned()
+        own = self._method_options()
         if self.method == "vem":
             collections = with_collections(vem.Settings(*self._hyper(), learn_gamma, alpha_prior), rows)
-            settings = Settings("vb", self.tol, self.mean_change_tol, self.max_doc_update_iter, name="vem")
+            settings = Settings("vb", own["tol"], own["mean_change_tol"], own["max_doc_update_iter"], name="vem")
             return variational_sampler(settings, corpus, collections)
         mixing = Mixing(
             method="fixed" if self.mixtures is not None else self.method,  # type: ignore[arg-type]
             learn_gamma=learn_gamma,
             alpha_prior=alpha_prior,
-            n_steps=self.n_langevin,
-            acceptance=self.target_acceptance,
+            n_steps=own["n_langevin"],
+            acceptance=own["target_acceptance"],
             adapt_until=_ADAPTED,
             thin=self.thin,
         )
@@ -258,7 +280,8 @@ class CompoundLDA(CollectionModel):
 
     def _hyper(self) -> tuple[float, FloatArray]:
         """γ and α, as given or as they start."""
-        alpha = inputs.check_prior("collection_prior", self.collection_prior, self.n_components, "topics", _START)
+        given = None if self._alpha_is_free() else self.collection_prior
+        alpha = inputs.check_prior("collection_prior", given, self.n_components, "topics", _START)
         return float(_START if self.concentration is None else self.concentration), alpha
 
     def _first_pi(self, n_collections: int) -> FloatArray:
@@ -298,7 +321,7 @@ class CompoundLDA(CollectionModel):
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         if self.method == "vem":
-            warn_not_converged(self, problem.plan, best)
+            warn_not_converged(self._method_options()["tol"], problem.plan, best)
 
     def _publish_variational(self, corpus: Corpus, state: VariationalState) -> None:
         """As of a chain, with draws from the Dirichlet distributions q(π_j)."""
@@ -321,28 +344,30 @@ class CompoundLDA(CollectionModel):
     def _doc_topic_of(self, chain: Chain) -> FloatArray:
         return expected_theta(chain) if self.method == "vem" else super()._doc_topic_of(chain)
 
-    def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
-        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
+    def estimate(self, estimator: Estimator, *, paths: DocTopicPaths = "mean") -> tuple[FloatArray, FloatArray]:
+        """As of ``LDA``."""
         if self.method == "vem":
             raise InputError(
                 'estimators are ways to read drawn topics, and method="vem" draws none; see doc_topic_ and topic_word_.'
             )
-        return super().estimate(estimator)
+        return super().estimate(estimator, paths=paths)
 
     def _check_tokens(self, corpus: Corpus) -> None:
         if self.method != "vem":
             super()._check_tokens(corpus)
 
     def _fold(self, corpus: Corpus) -> FloatArray:
-        return variational_fold(self, corpus, "vb") if self.method == "vem" else super()._fold(corpus)
+        if self.method != "vem":
+            return super()._fold(corpus)
+        own = self._method_options()
+        return variational_fold(self, corpus, "vb", own["mean_change_tol"], own["max_doc_update_iter"])
 
     def _perplexity(self, corpus: Corpus) -> float:
         return variational_perplexity(self, corpus) if self.method == "vem" else super()._perplexity(corpus)
 
-
-def _gamma_prior(given: Any) -> tuple[float, float]:
-    values = tuple(given) if isinstance(given, list | tuple | np.ndarray) else ()
-    if len(values) != 2:
-        raise InputError(f"collection_prior_gamma={shown(given)} must be a pair: shape and rate of α's gamma prior.")
-    shape, rate = (inputs.check_positive("collection_prior_gamma", value) for value in values)
-    return shape, rate
+    @classmethod
+    def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
+        found = super()._renamed(params)
+        if "collection_prior_gamma" in params and found.get("collection_prior") is None:
+            found["collection_prior"] = dict(zip(_GAMMA_PRIOR, params["collection_prior_gamma"], strict=True))
+        return found

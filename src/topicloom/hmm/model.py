@@ -1,9 +1,9 @@
 """Hidden Markov models with categorical emissions, as a scikit-learn style estimator."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.estimates import ESTIMATORS, Estimator
-from topicloom.engine.estimator import inputs
+from topicloom.engine.estimates import Estimator
+from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
@@ -29,7 +29,6 @@ from topicloom.hmm.stored_checks import check_hmm_model, check_sequences
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
 _ARRAYS = ("initial", "transition", "emission")
-_WHOLE_NUMBERS = ("n_components", "n_paths", "max_iter", "thin", "n_chains", "trace_every", "checkpoint_every")
 
 
 class HMM(FittedModel):
@@ -76,6 +75,11 @@ class HMM(FittedModel):
     emission_: FloatArray
     alphabet_: sequences.Alphabet
     converged_: bool
+
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "method": parameters.choice(("gibbs", "em")),
+        "sampler": parameters.choice(paths.SAMPLERS),
+    }
 
     def __init__(
         self,
@@ -130,34 +134,23 @@ class HMM(FittedModel):
         With ``lengths`` (whole numbers that sum to the number of symbols) X is all sequences end to end: a vector, a
         list of symbols or a column.
         """
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
         return self._fit(self._problem(corpus, alphabet, seed), callbacks)
 
     def _plan(self, seed: int) -> Plan:
-        for name in _WHOLE_NUMBERS:
-            inputs.check_whole(name, getattr(self, name), 1)
-        inputs.check_choice("method", self.method, ("gibbs", "em"))
-        inputs.check_choice("sampler", self.sampler, paths.SAMPLERS)
-        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
-        inputs.check_number("tol", self.tol, 0.0, np.inf)
+        parameters.check_parameters(self)
         if self.n_components > 1 << 15:
             raise InputError(
                 f"n_components={self.n_components} is more than {1 << 15}; the matrix of moves would not fit."
             )
-        inputs.check_burn_in(self.burn_in, self.max_iter)
         if self.method == "em" and self.n_paths != 1:
             raise InputError(f'n_paths={self.n_paths} couples sampled paths; method="em" has none, leave it at 1.')
-        return Plan(
-            seed=seed,
-            max_iter=self.max_iter,
+        return self._sampling_plan(
+            seed,
             burn_in=self.burn_in if self.method == "gibbs" else None,
-            thin=self.thin,
-            estimator=self.estimator,
-            trace_every=self.trace_every,
-            checkpoint_every=self.checkpoint_every,
             schedule=Schedule(n_jobs=resolve_jobs(self.n_jobs)),
         )
 

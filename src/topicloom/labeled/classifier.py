@@ -11,7 +11,6 @@ from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.estimator.topics import TopicModel
-from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Sampler
@@ -33,7 +32,6 @@ class LabelClassifier(TopicModel):
     """A fitted model whose topics are labels. Subclasses bring the parameters and ``fit``."""
 
     method: str
-    predict_estimator: Estimator
     ranking: str
     label_rule: str
     n_labels: int | None
@@ -130,20 +128,12 @@ class LabelClassifier(TopicModel):
     def _fold_with(self, corpus: Corpus, alpha: FloatArray, step: int) -> FloatArray:
         """Expected label counts under α [K], or [D, K] with a row a document; each step has streams of its own."""
         rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
-        jobs = resolve_jobs(self.n_jobs)
         if self.method == "cvb0":
             return variational.fold_in(
-                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=jobs, alpha_row=rows
-            )
-        soft = self.predict_estimator == "cgs_p"
-        folded = fold_in_corpus(
-            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, thin=self.predict_thin,
-            n_samples=self.predict_samples, n_chains=self.predict_chains, n_jobs=jobs, hard=not soft, soft=soft,
-            seed=int(path_key(self.seed_, step)),
-        )  # fmt: skip
-        counts = folded.soft if soft else folded.hard
-        assert counts is not None
-        return counts
+                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
+                alpha_row=rows,
+            )  # fmt: skip
+        return self._sampled_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""
@@ -206,15 +196,9 @@ class LabelClassifier(TopicModel):
 
     def perplexity(self, X: Any) -> float:
         """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
-        from topicloom.evaluation.predictive import completion_perplexity
-
         check_is_fitted(self, "seed_")
-        seen = self.label_counts_ > 0
-        return completion_perplexity(
-            self.topic_word_[seen], self.alpha_[seen], self._new_corpus(X), estimator=self.predict_estimator,
-            burn_in=self.predict_burn_in, thin=self.predict_thin, n_samples=self.predict_samples,
-            n_chains=self.predict_chains, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs),
-        )  # fmt: skip
+        seen, corpus = self.label_counts_ > 0, self._new_corpus(X)
+        return self._completion(corpus, self.topic_word_[seen], self.alpha_[seen], None, self._prediction())
 
     # -- input and files -----------------------------------------------------------------------------------------
 

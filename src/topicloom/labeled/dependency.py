@@ -1,5 +1,6 @@
 """Dependency-LDA: labels that go together, learned by an LDA over label sets (Rubin et al. 2012)."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,8 +8,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import with_prior
-from topicloom.engine.estimator import inputs as _inputs
-from topicloom.engine.run import Plan
+from topicloom.engine.estimator import parameters
 from topicloom.engine.threads import resolve_jobs
 from topicloom.files.checks import Contents
 from topicloom.labeled import stored_checks as _stored_checks
@@ -33,14 +33,29 @@ class DependencyLDA(PriorLDA):
     the document is likely to have labels, are folded into that LDA; then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk
     + ``smoothing``/K in place of eq. 59, and the labels are found again. This is done ``n_rounds`` times.
 
-    ``label_topics_`` [T, K] are the label topics φ'. All else is as of ``PriorLDA`` and ``LabeledLDA``.
+    Parameters
+    ----------
+    n_label_topics : number of label topics T. None is a fifth of the labels that occur, from 2 to 100.
+    n_rounds : times that α and the labels of a new document are found anew.
+    label_sweeps : sweeps of the LDA over label sets.
+    All others are as of ``PriorLDA`` and ``LabeledLDA``.
+
+    Attributes
+    ----------
+    label_topics_ : [T, K] the label topics φ'. All others are as of ``LabeledLDA``.
     """
 
     label_topics_: FloatArray
     _label_by_word: FloatArray  # [K, T] expected counts plus prior
     _label_alpha: FloatArray
 
-    @_inputs.with_parameters_of(PriorLDA)
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "n_label_topics": parameters.or_none(parameters.whole(1)),
+        "n_rounds": parameters.whole(1),
+        "label_sweeps": parameters.whole(1),
+    }
+
+    @parameters.with_parameters_of(PriorLDA)
     def __init__(
         self, *, n_label_topics: int | None = None, n_rounds: int = 2, label_sweeps: int = 200, **others: Any
     ) -> None:
@@ -48,13 +63,6 @@ class DependencyLDA(PriorLDA):
         self.n_label_topics = n_label_topics
         self.n_rounds = n_rounds
         self.label_sweeps = label_sweeps
-
-    def _plan(self, seed: int) -> Plan:
-        if self.n_label_topics is not None:
-            _inputs.check_whole("n_label_topics", self.n_label_topics, 1)
-        _inputs.check_whole("n_rounds", self.n_rounds, 1)
-        _inputs.check_whole("label_sweeps", self.label_sweeps, 1)
-        return super()._plan(seed)
 
     def _learn_more(self) -> None:
         """The LDA over label sets."""

@@ -1,15 +1,15 @@
 """Multi-label classification by topics that stand for labels: Labeled LDA and Prior-LDA."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.estimates import ESTIMATORS, Estimator
-from topicloom.engine.estimator import inputs, published
+from topicloom.engine.estimates import Estimator
+from topicloom.engine.estimator import inputs, parameters, published
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.label_sets import LabelSets
@@ -25,11 +25,6 @@ from topicloom.labeled.classifier import LabelClassifier
 from topicloom.labeled.label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
 from topicloom.numerics.rng import Purpose, path_key
 
-_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("max_iter", "thin", "n_chains", "trace_every", "checkpoint_every"), 1),
-    **dict.fromkeys(("predict_thin", "predict_samples", "predict_chains"), 1),
-    "predict_burn_in": 0,
-}
 _PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
 
 
@@ -46,7 +41,7 @@ class LabeledLDA(LabelClassifier):
     doc_topic_prior : α of training; None is 50/K for K labels (CGS_p eq. 58).
     topic_word_prior : β.
     method : "gibbs" draws labels, "cvb0" is the deterministic approximation, in training and for new documents.
-    estimator, predict_estimator : "standard" or "cgs_p", for φ (words of labels) and for θ (labels of new documents).
+    estimator : "standard" or "cgs_p", for φ (words of labels); θ of new documents has one in ``predict_options``.
     ranking : "counts" ranks a document's labels by expected counts, with α for ties alone; "theta" by θ, which has α in
         it.
     label_rule : how many labels to predict. "meta": a linear model of the number on the words; "count": ``n_labels``
@@ -57,7 +52,8 @@ class LabeledLDA(LabelClassifier):
         model of one chain that has not seen them. 0: none, and probabilities are not calibrated.
     max_iter, burn_in, thin, n_chains : sweeps, and which are kept. Labels do not change their meaning, so counts are
         averaged over samples and chains. ``burn_in=None`` keeps the last sweep of each chain.
-    predict_burn_in, predict_thin, predict_samples, predict_chains : how new documents are sampled.
+    predict_options : dict that says how new documents are sampled, as of ``LDA``. The defaults are ``burn_in`` 50,
+        ``thin`` 5, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p".
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
 
     Attributes
@@ -68,6 +64,17 @@ class LabeledLDA(LabelClassifier):
     chains_, traces_, log_joint_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "method": parameters.choice(("gibbs", "cvb0")),
+        "ranking": parameters.choice(("counts", "theta")),
+        "label_rule": parameters.choice(RULES),
+        "n_labels": parameters.or_none(parameters.whole(1)),
+        "holdout": parameters.number(0.0, 0.9),
+    }
+    _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
+        "predict_options": parameters.predict_options(burn_in=50, thin=5, n_samples=10, n_chains=1, estimator="cgs_p")
+    }
+
     def __init__(
         self,
         *,
@@ -75,7 +82,6 @@ class LabeledLDA(LabelClassifier):
         topic_word_prior: float | Sequence[float] | AnyArray = 0.1,
         method: Literal["gibbs", "cvb0"] = "gibbs",
         estimator: Estimator = "standard",
-        predict_estimator: Estimator = "cgs_p",
         ranking: Literal["counts", "theta"] = "counts",
         label_rule: Literal["meta", "count", "threshold", "proportional"] = "meta",
         n_labels: int | None = None,
@@ -84,10 +90,7 @@ class LabeledLDA(LabelClassifier):
         burn_in: int | None = 50,
         thin: int = 5,
         n_chains: int = 1,
-        predict_burn_in: int = 50,
-        predict_thin: int = 5,
-        predict_samples: int = 10,
-        predict_chains: int = 1,
+        predict_options: parameters.PredictOptions | None = None,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
         checkpoint_every: int = 50,
@@ -99,7 +102,6 @@ class LabeledLDA(LabelClassifier):
         self.topic_word_prior = topic_word_prior
         self.method = method
         self.estimator = estimator
-        self.predict_estimator = predict_estimator
         self.ranking = ranking
         self.label_rule = label_rule
         self.n_labels = n_labels
@@ -108,10 +110,7 @@ class LabeledLDA(LabelClassifier):
         self.burn_in = burn_in
         self.thin = thin
         self.n_chains = n_chains
-        self.predict_burn_in = predict_burn_in
-        self.predict_thin = predict_thin
-        self.predict_samples = predict_samples
-        self.predict_chains = predict_chains
+        self.predict_options = predict_options
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
         self.checkpoint_every = checkpoint_every
@@ -123,7 +122,7 @@ class LabeledLDA(LabelClassifier):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus = self._training_corpus(X)
@@ -145,28 +144,11 @@ class LabeledLDA(LabelClassifier):
 
     def _plan(self, seed: int) -> Plan:
         """Check every parameter; what is left to check depends on the data."""
-        inputs.check_choice("method", self.method, ("gibbs", "cvb0"))
-        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
-        inputs.check_choice("predict_estimator", self.predict_estimator, ESTIMATORS)
-        inputs.check_choice("ranking", self.ranking, ("counts", "theta"))
-        inputs.check_choice("label_rule", self.label_rule, RULES)
-        for name, least in _WHOLE_NUMBERS.items():
-            inputs.check_whole(name, getattr(self, name), least)
-        if self.n_labels is not None:
-            inputs.check_whole("n_labels", self.n_labels, 1)
-        inputs.check_burn_in(self.burn_in, self.max_iter)
-        if inputs.check_number("holdout", self.holdout, 0.0, 0.9) == 0 and self.label_rule == "threshold":
+        parameters.check_parameters(self)
+        if self.holdout == 0 and self.label_rule == "threshold":
             raise InputError('label_rule="threshold" is tuned on held-out documents; give a holdout above 0.')
         resolve_jobs(self.n_jobs)
-        return Plan(
-            seed=seed,
-            max_iter=self.max_iter,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            estimator=self.estimator,
-            trace_every=self.trace_every,
-            checkpoint_every=self.checkpoint_every,
-        )
+        return self._sampling_plan(seed)
 
     def _prior(self, corpus: Corpus, sets: LabelSets) -> Prior:
         k = sets.n_labels
@@ -240,19 +222,24 @@ class PriorLDA(LabeledLDA):
     """Prior-LDA: Labeled LDA that expects frequent labels in new documents.
 
     α of prediction is ``frequency_weight`` · f_k/Σf + ``smoothing``/K (CGS_p eq. 59), f_k being the number of training
-    documents with label k and K the number of labels that have any. All else is as of ``LabeledLDA``.
+    documents with label k and K the number of labels that have any.
+
+    Parameters
+    ----------
+    frequency_weight, smoothing : weights of the labels' frequencies and of a constant in α of prediction.
+    All others, and all attributes, are as of ``LabeledLDA``.
     """
 
-    @inputs.with_parameters_of(LabeledLDA)
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "frequency_weight": parameters.number(0.0, parameters.MOST),
+        "smoothing": parameters.positive,
+    }
+
+    @parameters.with_parameters_of(LabeledLDA)
     def __init__(self, *, frequency_weight: float = 50.0, smoothing: float = 30.0, **others: Any) -> None:
         super().__init__(**others)
         self.frequency_weight = frequency_weight
         self.smoothing = smoothing
-
-    def _plan(self, seed: int) -> Plan:
-        inputs.check_number("frequency_weight", self.frequency_weight, 0.0, inputs.MOST)
-        inputs.check_positive("smoothing", self.smoothing)
-        return super()._plan(seed)
 
     def _prediction_prior(self) -> FloatArray:
         f = self.label_counts_

@@ -1,46 +1,24 @@
 """Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self
 
-from topicloom._types import AnyArray
+from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.estimates import ESTIMATORS, Estimator
-from topicloom.engine.estimator import inputs
+from topicloom.engine.estimates import Estimator
+from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.multipath import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.engine.run import Callback, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.threads import resolve_jobs
-from topicloom.errors import InputTypeError
+from topicloom.errors import warn
 from topicloom.lda import memory
 from topicloom.lda.gibbs import get_sampler, sampler_names
 from topicloom.lda.statement import PlainTopics
 
-_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("max_iter", "thin", "n_chains", "n_paths", "n_shards", "n_mh"), 1),
-    **dict.fromkeys(("trace_every", "checkpoint_every"), 1),
-    **dict.fromkeys(("predict_thin", "predict_samples", "predict_chains"), 1),
-    "predict_burn_in": 0,
-}
-_Init = TypeVar("_Init", bound=Callable[..., None])
-
-
-def _without_inference(init: _Init) -> _Init:
-    """For an ``__init__``: say what has become of the parameter ``inference``, which LDA once had."""
-
-    @wraps(init)
-    def checked(self: Any, *args: Any, **params: Any) -> None:
-        if "inference" in params:
-            raise InputTypeError(
-                "inference is not a parameter of LDA, which always samples; leave it out, or use VariationalLDA with "
-                'method="cvb0", "cvb", "cvb_exact", "vb", "scvb0" or "svb".'
-            )
-        init(self, *args, **params)
-
-    return cast(_Init, checked)
+FIRST_PATH = 'doc_topic_ is the mean over paths; estimate(..., paths="first") gives θ of the first one'
 
 
 class LDA(PlainTopics):
@@ -65,15 +43,16 @@ class LDA(PlainTopics):
     n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
     n_paths : paths of a chain: assignments of topics to all tokens that share their topic-word counts, so that φ has a
         posterior proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
-    doc_topic_paths : θ of training documents from the "mean" over paths, or from the "first".
     n_shards : parts into which documents and words are cut so that threads can share a sweep. One part is the exact
         sampler, on one thread; more are an approximation in the topic totals alone, and let ``n_jobs`` threads work.
-    n_mh : steps a token of the sampler "mh".
+    sampler_options : dict of options of the sampler. ``n_mh`` (2): steps per token of "mh" and "warp".
     learn_priors : None learns the priors that were left as None, True learns both, False none. α becomes asymmetric, β
         stays symmetric.
     seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
     seed_weight : prior weight of a seed word in its topic, as a share of the word's count.
-    predict_burn_in, predict_thin, predict_samples, predict_chains : how new documents are sampled.
+    predict_options : dict that says how new documents are sampled. ``burn_in`` (20): sweeps before the first sample;
+        ``thin`` (2): sweeps from one sample to the next; ``n_samples`` (5): samples of a chain; ``n_chains`` (2):
+        chains per document; ``estimator`` (as ``estimator`` above): how counts are read off the samples.
     trace_every : sweeps between records of the joint probability.
     checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
     n_jobs : threads. They change no result.
@@ -90,12 +69,28 @@ class LDA(PlainTopics):
     vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
-    _GONE: ClassVar[tuple[str, ...]] = (
-        "inference", "tol", "batch_size", "learning_offset", "learning_decay", "total_samples", "max_doc_update_iter",
-        "mean_change_tol",
-    )  # fmt: skip
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "sampler": lambda name, value: inputs.check_choice(name, value, sampler_names())
+    }
+    _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
+        "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=5, n_chains=2),
+        "sampler_options": {"n_mh": parameters.Option(2, parameters.whole(1))},
+    }
+    _GONE: ClassVar[Mapping[str, str]] = {
+        "inference": (
+            'LDA always samples; leave it out, or use VariationalLDA with method="cvb0", "cvb", "cvb_exact", "vb", '
+            '"scvb0" or "svb"'
+        ),
+        "doc_topic_paths": FIRST_PATH,
+        **dict.fromkeys(
+            (
+                "tol", "batch_size", "learning_offset", "learning_decay", "total_samples", "max_doc_update_iter",
+                "mean_change_tol",
+            ),
+            "LDA samples; leave it out, or use VariationalLDA, which has it",
+        ),
+    }  # fmt: skip
 
-    @_without_inference
     def __init__(
         self,
         n_components: int = 10,
@@ -109,16 +104,12 @@ class LDA(PlainTopics):
         thin: int = 10,
         n_chains: int = 1,
         n_paths: int = 1,
-        doc_topic_paths: DocTopicPaths = "mean",
         n_shards: int = 1,
-        n_mh: int = 2,
+        sampler_options: parameters.SamplerOptions | None = None,
         learn_priors: bool | None = None,
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
-        predict_burn_in: int = 20,
-        predict_thin: int = 2,
-        predict_samples: int = 5,
-        predict_chains: int = 2,
+        predict_options: parameters.PredictOptions | None = None,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
         checkpoint_every: int = 50,
@@ -136,16 +127,12 @@ class LDA(PlainTopics):
         self.thin = thin
         self.n_chains = n_chains
         self.n_paths = n_paths
-        self.doc_topic_paths = doc_topic_paths
         self.n_shards = n_shards
-        self.n_mh = n_mh
+        self.sampler_options = sampler_options
         self.learn_priors = learn_priors
         self.seed_words = seed_words
         self.seed_weight = seed_weight
-        self.predict_burn_in = predict_burn_in
-        self.predict_thin = predict_thin
-        self.predict_samples = predict_samples
-        self.predict_chains = predict_chains
+        self.predict_options = predict_options
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
         self.checkpoint_every = checkpoint_every
@@ -165,33 +152,24 @@ class LDA(PlainTopics):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
 
     def _plan(self, seed: int) -> Plan:
-        inputs.check_whole("n_components", self.n_components, 1)
-        inputs.check_choice("sampler", self.sampler, sampler_names())
-        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
-        inputs.check_choice("doc_topic_paths", self.doc_topic_paths, DOC_TOPIC_PATHS)
-        for name, least in _WHOLE_NUMBERS.items():
-            inputs.check_whole(name, getattr(self, name), least)
-        inputs.check_burn_in(self.burn_in, self.max_iter)
+        parameters.check_parameters(self)
         learn_alpha, learn_beta = self._learned_priors()
-        return Plan(
-            seed=seed,
-            max_iter=self.max_iter,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            estimator=self.estimator,
+        return self._sampling_plan(
+            seed,
             learn_alpha=learn_alpha,
             learn_beta=learn_beta,
-            trace_every=self.trace_every,
-            checkpoint_every=self.checkpoint_every,
-            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self.n_mh),
+            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self._n_mh()),
             n_paths=self.n_paths,
         )
+
+    def _n_mh(self) -> int:
+        return int(parameters.read_options(self, "sampler_options")["n_mh"])
 
     def _problem(self, corpus: Corpus, seed: int) -> Problem:
         return Problem(
@@ -215,7 +193,7 @@ class LDA(PlainTopics):
     def _needs(self, corpus: Corpus) -> str:
         needed = memory.estimate(
             corpus, self.n_components, self.sampler, self.n_chains,
-            n_mh=self.n_mh, averaged=self.burn_in is not None, n_paths=self.n_paths,
+            n_mh=self._n_mh(), averaged=self.burn_in is not None, n_paths=self.n_paths,
         )  # fmt: skip
         n_jobs = resolve_jobs(self.n_jobs)
         if n_jobs > self.n_shards * self.n_chains == 1:
@@ -224,3 +202,19 @@ class LDA(PlainTopics):
                 "share sweeps, too (docs/samplers.md says what that approximates)."
             )
         return str(needed)
+
+    # -- several paths -------------------------------------------------------------------------------------------
+
+    def estimate(self, estimator: Estimator, *, paths: DocTopicPaths = "mean") -> tuple[FloatArray, FloatArray]:
+        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state.
+
+        With several paths θ comes from the "mean" of their counts, or from the "first" path's.
+        """
+        inputs.check_choice("paths", paths, DOC_TOPIC_PATHS)
+        return self._estimate(estimator, paths)
+
+    @classmethod
+    def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
+        if params.get("doc_topic_paths") == "first" and params.get("n_paths") != 1:
+            warn(f'this model was fitted with doc_topic_paths="first", which is gone: {FIRST_PATH}.', UserWarning)
+        return super()._renamed(params)

@@ -1,9 +1,9 @@
 """Latent Dirichlet allocation by variational inference, as a scikit-learn estimator."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +14,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.splits import split_halves
 from topicloom.engine.checks import VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
-from topicloom.engine.estimator import inputs
+from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem, plain
 from topicloom.engine.run import Callback, Chain, Plan, start_chain
 from topicloom.engine.sampler import Sampler, Schedule
@@ -30,10 +30,6 @@ from topicloom.lda.variational.stochastic import STREAM_MODES, Steps, StreamMode
 
 _MADE_WITH = ("n_components", "method", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
 _ENOUGH = 10  # batches after which a stream's topics are to tell something
-_WHOLE_NUMBERS = (
-    "n_components", "max_iter", "n_chains", "n_shards", "batch_size", "max_doc_update_iter", "trace_every",
-    "checkpoint_every",
-)  # fmt: skip
 
 
 def _learns_from_a_stream(model: Any) -> bool:
@@ -78,9 +74,19 @@ class VariationalLDA(PlainTopics):
     log_joint_ : bound of each chain. converged_ : whether the published chain has converged.
     """
 
-    _GONE = (
-        "sampler", "estimator", "burn_in", "lag", "n_paths", "doc_topic_paths", "n_mh", "predict_burn_in",
-        "predict_lag", "predict_samples", "predict_chains",
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "method": parameters.choice(ALL_MODES),
+        "batch_size": parameters.whole(1),
+        "learning_offset": parameters.number(0.0, parameters.MOST),
+        "learning_decay": parameters.number(0.0, 1.0),
+        "total_samples": parameters.number(1.0, parameters.MOST),
+    }
+    _GONE: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            "sampler", "estimator", "burn_in", "lag", "thin", "n_paths", "doc_topic_paths", "n_mh", "predict_burn_in",
+            "predict_lag", "predict_thin", "predict_samples", "predict_chains",
+        ),
+        "it is for sampling, and VariationalLDA draws nothing; leave it out, or use LDA",
     )  # fmt: skip
     converged_: bool
     _made_with: dict[str, Any]  # what partial_fit cannot change
@@ -141,20 +147,13 @@ class VariationalLDA(PlainTopics):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there."""
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
 
     def _plan(self, seed: int) -> Plan:
-        inputs.check_choice("method", self.method, ALL_MODES)
-        for name in _WHOLE_NUMBERS:
-            inputs.check_whole(name, getattr(self, name), 1)
-        for name, least, most in (
-            ("tol", 0.0, np.inf), ("mean_change_tol", 0.0, np.inf), ("learning_offset", 0.0, inputs.MOST),
-            ("learning_decay", 0.0, 1.0), ("total_samples", 1.0, inputs.MOST),
-        ):  # fmt: skip
-            inputs.check_number(name, getattr(self, name), least, most)
+        parameters.check_parameters(self)
         learn_alpha, learn_beta = self._learned_priors()
         return variational_plan(self, seed, learn_alpha, learn_beta)
 
@@ -223,7 +222,7 @@ class VariationalLDA(PlainTopics):
         return VARIATIONAL
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
-        warn_not_converged(self, problem.plan, best)
+        warn_not_converged(self.tol, problem.plan, best)
 
     def _check_same_stream(self) -> None:
         """Whether what the topics were made with is as it was: more documents cannot change it."""
@@ -258,7 +257,7 @@ class VariationalLDA(PlainTopics):
             check_whole(corpus)
 
     def _fold(self, corpus: Corpus) -> FloatArray:
-        return variational_fold(self, corpus, self.method)
+        return variational_fold(self, corpus, self.method, self.mean_change_tol, self.max_doc_update_iter)
 
     def _perplexity(self, corpus: Corpus) -> float:
         return variational_perplexity(self, corpus)
@@ -310,19 +309,19 @@ def variational_plan(model: Any, seed: int, learn_alpha: bool, learn_beta: bool,
     )
 
 
-def warn_not_converged(model: Any, plan: Plan, best: Chain) -> None:
+def warn_not_converged(tol: float, plan: Plan, best: Chain) -> None:
     """A warning if a run has ended before it converged, with what was still moving."""
-    if best.converged or model.tol <= 0 or best.sweep < plan.max_iter:
+    if best.converged or tol <= 0 or best.sweep < plan.max_iter:
         return
-    begun, settled = f"not converged after max_iter={plan.max_iter} iterations: ", Settings("", model.tol).settled
-    if best.extra.change < model.tol:
+    begun, settled = f"not converged after max_iter={plan.max_iter} iterations: ", Settings("", tol).settled
+    if best.extra.change < tol:
         text = (
             f"{begun}topics have settled, but learned priors still moved by {best.extra.prior_change:.2g} of their "
             f"size, and {settled:g} counts as settled. Raise max_iter, or give the priors."
         )
     else:
         moved = f"the last one moved {best.extra.change:.2g} of the tokens"
-        text = f"{begun}{moved}, tol={model.tol:g}. Raise max_iter or tol."
+        text = f"{begun}{moved}, tol={tol:g}. Raise max_iter or tol."
     warn(text, ConvergenceWarning)
 
 
@@ -332,12 +331,12 @@ def expected_theta(chain: Chain) -> FloatArray:
     return with_prior(counts, np.zeros(counts.shape[1]))
 
 
-def variational_fold(model: Any, corpus: Corpus, mode: str) -> FloatArray:
-    """Expected topic counts [D, K] of new documents by the method's own update."""
+def variational_fold(model: Any, corpus: Corpus, mode: str, tol: float, max_rounds: int) -> FloatArray:
+    """Expected topic counts [D, K] of new documents by the method's own update, in ten times the rounds of a fit."""
     alpha, rows = model._document_prior(corpus)
     return fold_in(
-        corpus, mode, model._by_word, alpha, tol=model.mean_change_tol,
-        max_rounds=10 * model.max_doc_update_iter, n_jobs=resolve_jobs(model.n_jobs), alpha_row=rows,
+        corpus, mode, model._by_word, alpha, tol=tol, max_rounds=10 * max_rounds, n_jobs=resolve_jobs(model.n_jobs),
+        alpha_row=rows,
     )  # fmt: skip
 
 

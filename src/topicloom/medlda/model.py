@@ -1,7 +1,6 @@
 """Supervised topics: MedLDA for classes, label sets and numbers."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,12 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.estimates import Estimator
-from topicloom.engine.estimator import inputs as _inputs
 from topicloom.engine.estimator import label_sets as _labels
+from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator import refused as _refused
 from topicloom.engine.estimator.fitted import plain
-from topicloom.engine.run import Plan
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
@@ -29,15 +26,17 @@ _SHARED = """
     doc_topic_prior, topic_word_prior : Dirichlet parameters α (None: 6.4/K) and β (None: 0.01).
     sampler : "mh" proposes topics and accepts or refuses them, at a cost that does not grow with K; "dense" looks at
         all topics for every token and draws all weights at once; "auto" draws topics by whichever is quicker.
-    composition : proposals of "mh": a random "mixture" or a "cycle" of all three, or "doc", "word", "exp" alone.
-    n_mh : steps a token. n_gibbs : rounds over the weights in a sweep.
-    estimator, predict_estimator : "standard" or "cgs_p", for φ (words of topics) and for θ (topics of new documents).
+    sampler_options : dict of options of the sampler. ``n_mh`` (6): steps per token of "mh"; ``composition``
+        ("mixture"): its proposals, a random "mixture" or a "cycle" of all three, or "doc", "word", "exp" alone;
+        ``n_gibbs`` (2): rounds over the weights in a sweep.
+    estimator : "standard" or "cgs_p", for φ (words of topics); θ of new documents has one in ``predict_options``.
     max_iter, burn_in, thin : sweeps, and which are kept: topics and weights are averaged over sweeps ``burn_in``,
         ``burn_in + thin``, …; ``burn_in=None`` keeps the last one.
     n_chains : independent chains; what they predict is averaged.
     n_shards : parts into which a sweep is cut so that threads can share it. One part is exact; more are an
         approximation in the topic totals alone.
-    predict_burn_in, predict_thin, predict_samples, predict_chains : how new documents are sampled.
+    predict_options : dict that says how new documents are sampled, as of ``LDA``. The defaults are ``burn_in`` 20,
+        ``thin`` 2, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p".
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
 """
 
@@ -84,6 +83,12 @@ class MedLDAClassifier(SupervisedTopics):
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("binary", "multiclass", "multilabel")
 
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "loss": parameters.choice(("hinge", "logistic")),
+        "multi_class": parameters.choice(("multitask", "ovr")),
+    }
+
+    @parameters.with_parameters_of(SupervisedTopics)
     def __init__(
         self,
         n_components: int = 40,
@@ -92,69 +97,14 @@ class MedLDAClassifier(SupervisedTopics):
         multi_class: Literal["multitask", "ovr"] = "multitask",
         class_weight: Any = None,
         loss_weight: float = 102.4,
-        weight_precision: float | None = None,
-        doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
-        topic_word_prior: float | Sequence[float] | AnyArray | None = None,
-        sampler: Literal["auto", "mh", "dense"] = "auto",
-        composition: Literal["mixture", "cycle", "doc", "word", "exp"] = "mixture",
-        n_mh: int = 6,
-        n_gibbs: int = 2,
-        estimator: Estimator = "standard",
-        predict_estimator: Estimator = "cgs_p",
-        max_iter: int = 40,
-        burn_in: int | None = 20,
-        thin: int = 5,
-        n_chains: int = 1,
-        n_shards: int = 1,
-        predict_burn_in: int = 20,
-        predict_thin: int = 2,
-        predict_samples: int = 10,
-        predict_chains: int = 1,
-        trace_every: int = 10,
-        checkpoint_dir: str | Path | None = None,
-        checkpoint_every: int = 50,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        **others: Any,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, loss_weight=loss_weight, **others)
         self.loss = loss
         self.multi_class = multi_class
         self.class_weight = class_weight
-        self.loss_weight = loss_weight
-        self.weight_precision = weight_precision
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.sampler = sampler
-        self.composition = composition
-        self.n_mh = n_mh
-        self.n_gibbs = n_gibbs
-        self.estimator = estimator
-        self.predict_estimator = predict_estimator
-        self.max_iter = max_iter
-        self.burn_in = burn_in
-        self.thin = thin
-        self.n_chains = n_chains
-        self.n_shards = n_shards
-        self.predict_burn_in = predict_burn_in
-        self.predict_thin = predict_thin
-        self.predict_samples = predict_samples
-        self.predict_chains = predict_chains
-        self.trace_every = trace_every
-        self.checkpoint_dir = checkpoint_dir
-        self.checkpoint_every = checkpoint_every
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     # -- what is asked for ---------------------------------------------------------------------------------------
-
-    def _losses(self) -> tuple[str, ...]:
-        return ("hinge", "logistic")
-
-    def _plan(self, seed: int) -> Plan:
-        _inputs.check_choice("multi_class", self.multi_class, ("multitask", "ovr"))
-        return super()._plan(seed)
 
     def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
         return _targets.read_classes(y, corpus)
@@ -294,6 +244,13 @@ class MedLDARegressor(SupervisedTopics):
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)
 
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "loss": parameters.choice(("epsilon_insensitive",)),
+        "epsilon": parameters.number(0.0, _targets.LARGEST),
+        "calibrate": parameters.flag,
+    }
+
+    @parameters.with_parameters_of(SupervisedTopics)
     def __init__(
         self,
         n_components: int = 10,
@@ -302,67 +259,13 @@ class MedLDARegressor(SupervisedTopics):
         epsilon: float = 1e-3,
         calibrate: bool = True,
         loss_weight: float = 30.0,
-        weight_precision: float | None = None,
-        doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
-        sampler: Literal["auto", "mh", "dense"] = "auto",
-        composition: Literal["mixture", "cycle", "doc", "word", "exp"] = "mixture",
-        n_mh: int = 6,
-        n_gibbs: int = 2,
-        estimator: Estimator = "standard",
-        predict_estimator: Estimator = "cgs_p",
-        max_iter: int = 40,
-        burn_in: int | None = 20,
-        thin: int = 5,
-        n_chains: int = 1,
-        n_shards: int = 1,
-        predict_burn_in: int = 20,
-        predict_thin: int = 2,
-        predict_samples: int = 10,
-        predict_chains: int = 1,
-        trace_every: int = 10,
-        checkpoint_dir: str | Path | None = None,
-        checkpoint_every: int = 50,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        **others: Any,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, loss_weight=loss_weight, topic_word_prior=topic_word_prior, **others)
         self.loss = loss
         self.epsilon = epsilon
         self.calibrate = calibrate
-        self.loss_weight = loss_weight
-        self.weight_precision = weight_precision
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.sampler = sampler
-        self.composition = composition
-        self.n_mh = n_mh
-        self.n_gibbs = n_gibbs
-        self.estimator = estimator
-        self.predict_estimator = predict_estimator
-        self.max_iter = max_iter
-        self.burn_in = burn_in
-        self.thin = thin
-        self.n_chains = n_chains
-        self.n_shards = n_shards
-        self.predict_burn_in = predict_burn_in
-        self.predict_thin = predict_thin
-        self.predict_samples = predict_samples
-        self.predict_chains = predict_chains
-        self.trace_every = trace_every
-        self.checkpoint_dir = checkpoint_dir
-        self.checkpoint_every = checkpoint_every
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _losses(self) -> tuple[str, ...]:
-        return ("epsilon_insensitive",)
-
-    def _plan(self, seed: int) -> Plan:
-        _inputs.check_number("epsilon", self.epsilon, 0.0, _targets.LARGEST)
-        return super()._plan(seed)
 
     def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
         return _targets.read_numbers(y, corpus)

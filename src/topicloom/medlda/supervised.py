@@ -1,8 +1,8 @@
 """What supervised topic models share: running chains, predictions from all of them, files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
-from topicloom.engine.estimates import ESTIMATORS, Estimator, with_prior
-from topicloom.engine.estimator import inputs, tables
+from topicloom.engine.estimates import Estimator, with_prior
+from topicloom.engine.estimator import inputs, parameters, tables
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.topics import TopicModel
-from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
@@ -28,48 +27,86 @@ from topicloom.medlda.targets import Kind, Targets
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
 
-_WHOLE_NUMBERS = {  # parameters that are whole numbers, and the least that each may be
-    **dict.fromkeys(("n_components", "max_iter", "thin", "n_chains", "n_shards", "n_mh", "n_gibbs"), 1),
-    **dict.fromkeys(("trace_every", "checkpoint_every", "predict_thin", "predict_samples", "predict_chains"), 1),
-    "predict_burn_in": 0,
-}
+
+class SupervisedSamplerOptions(parameters.SamplerOptions, total=False):
+    """How topics and weights are drawn. What is left out is the model's default."""
+
+    n_gibbs: int  # rounds over the weights in a sweep
+    composition: Literal["mixture", "cycle", "doc", "word", "exp"]  # proposals of a token's steps
 
 
 class SupervisedTopics(TopicModel):
     """A topic model whose topics are to predict something. Subclasses say what, and bring the parameters."""
 
-    n_components: int
     loss: str
-    loss_weight: float
-    weight_precision: float | None
-    doc_topic_prior: Any
-    topic_word_prior: Any
-    composition: str
-    n_mh: int
-    n_gibbs: int
-    predict_estimator: Estimator
-    max_iter: int
-    burn_in: int | None
-    thin: int
-    n_chains: int
-    n_shards: int
-    trace_every: int
-    checkpoint_dir: str | Path | None
-    checkpoint_every: int
-    random_state: Any
-    verbose: int
 
     _KINDS: ClassVar[tuple[Kind, ...]]
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "sampler": parameters.choice(SAMPLERS),
+        "loss_weight": parameters.positive,
+        "weight_precision": parameters.or_none(parameters.positive),
+    }
+    _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
+        "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=10, n_chains=1, estimator="cgs_p"),
+        "sampler_options": {
+            "n_mh": parameters.Option(6, parameters.whole(1)),
+            "n_gibbs": parameters.Option(2, parameters.whole(1)),
+            "composition": parameters.Option("mixture", parameters.choice(COMPOSITIONS)),
+        },
+    }
+
     _targets: Targets | None  # of the training documents
     _kind: str
     _groups: list[list[int]]
     _by_words: FloatArray  # [chains, V, K] expected counts plus β
     _etas: list[FloatArray]  # [K, tasks] of each chain
 
-    # -- what subclasses say -------------------------------------------------------------------------------------
+    def __init__(
+        self,
+        n_components: int,
+        *,
+        loss_weight: float,
+        weight_precision: float | None = None,
+        doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
+        topic_word_prior: float | Sequence[float] | AnyArray | None = None,
+        sampler: Literal["auto", "mh", "dense"] = "auto",
+        sampler_options: SupervisedSamplerOptions | None = None,
+        estimator: Estimator = "standard",
+        max_iter: int = 40,
+        burn_in: int | None = 20,
+        thin: int = 5,
+        n_chains: int = 1,
+        n_shards: int = 1,
+        predict_options: parameters.PredictOptions | None = None,
+        trace_every: int = 10,
+        checkpoint_dir: str | Path | None = None,
+        checkpoint_every: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.loss_weight = loss_weight
+        self.weight_precision = weight_precision
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.sampler = sampler
+        self.sampler_options = sampler_options
+        self.estimator = estimator
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.thin = thin
+        self.n_chains = n_chains
+        self.n_shards = n_shards
+        self.predict_options = predict_options
+        self.trace_every = trace_every
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _losses(self) -> tuple[str, ...]:
-        raise NotImplementedError
+    # -- what subclasses say -------------------------------------------------------------------------------------
 
     def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
         raise NotImplementedError
@@ -91,7 +128,7 @@ class SupervisedTopics(TopicModel):
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
         """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it."""
-        inputs.check_call(self, callbacks)
+        inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus = self._training_corpus(X)
@@ -113,27 +150,13 @@ class SupervisedTopics(TopicModel):
 
     def _plan(self, seed: int) -> Plan:
         """Check every parameter; what is left to check depends on the data."""
-        inputs.check_choice("loss", self.loss, self._losses())
-        inputs.check_choice("sampler", self.sampler, SAMPLERS)
-        inputs.check_choice("composition", self.composition, COMPOSITIONS)
-        inputs.check_choice("estimator", self.estimator, ESTIMATORS)
-        inputs.check_choice("predict_estimator", self.predict_estimator, ESTIMATORS)
-        for name, least in _WHOLE_NUMBERS.items():
-            inputs.check_whole(name, getattr(self, name), least)
-        for name in ("loss_weight", "weight_precision"):
-            if getattr(self, name) is not None or name == "loss_weight":
-                inputs.check_positive(name, getattr(self, name))
-        inputs.check_burn_in(self.burn_in, self.max_iter)
-        return Plan(
-            seed=seed,
-            max_iter=self.max_iter,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            estimator=self.estimator,
-            trace_every=self.trace_every,
-            checkpoint_every=self.checkpoint_every,
-            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs) if self.n_shards > 1 else 1, self.n_mh),
-        )
+        parameters.check_parameters(self)
+        n_jobs = resolve_jobs(self.n_jobs) if self.n_shards > 1 else 1
+        return self._sampling_plan(seed, schedule=Schedule(self.n_shards, n_jobs, self._sampling()["n_mh"]))
+
+    def _sampling(self) -> dict[str, Any]:
+        """How topics and weights are drawn."""
+        return parameters.read_options(self, "sampler_options")
 
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components
@@ -153,7 +176,8 @@ class SupervisedTopics(TopicModel):
             targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(),
             self._task_groups(targets),
         )  # fmt: skip
-        return medlda_sampler(tasks, Options(self.sampler, self.composition, self.n_gibbs, self.n_chains))
+        own = self._sampling()
+        return medlda_sampler(tasks, Options(self.sampler, own["composition"], own["n_gibbs"], self.n_chains))
 
     def _chain_sampler(self) -> Sampler:
         return self._sampler_for(self._training_targets())
@@ -221,15 +245,14 @@ class SupervisedTopics(TopicModel):
 
     def _fold_chain(self, corpus: Corpus, index: int) -> FloatArray:
         """Expected topic counts [D, K] with one chain's topics held fixed."""
-        soft, by_word = self.predict_estimator == "cgs_p", self._by_words[index]
-        folded = fold_in_corpus(
-            corpus, by_word / by_word.sum(axis=0), self.alpha_, burn_in=self.predict_burn_in, thin=self.predict_thin,
-            n_samples=self.predict_samples, n_chains=self.predict_chains, seed=int(path_key(self.seed_, index)),
-            n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
-        )  # fmt: skip
-        counts = folded.soft if soft else folded.hard
-        assert counts is not None
-        return counts
+        by_word = self._by_words[index]
+        phi_by_word, seed = by_word / by_word.sum(axis=0), int(path_key(self.seed_, index))
+        return self._sampled_counts(corpus, phi_by_word, self.alpha_, None, seed)
+
+    def _perplexity(self, corpus: Corpus) -> float:
+        """θ of the halves is read by ``estimator``, as φ is."""
+        how = self._prediction()._replace(estimator=self.estimator)
+        return self._completion(corpus, self.topic_word_, self.alpha_, None, how)
 
     def _values(self, corpus: Corpus) -> FloatArray:
         """f [D, tasks] = Σ_k z̄_k η_k, the mean over chains; the prior's mean in place of z̄ where there is no word."""

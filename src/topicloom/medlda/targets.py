@@ -10,7 +10,7 @@ from topicloom.corpus._checks import shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator import refused as _refused
-from topicloom.engine.estimator.inputs import MOST
+from topicloom.engine.estimator.parameters import MOST
 from topicloom.errors import InputError, counted, there_are
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS

@@ -19,7 +19,7 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint
-from topicloom.engine.estimator import inputs, published, stored_checks
+from topicloom.engine.estimator import inputs, parameters, published, stored_checks
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
@@ -28,13 +28,6 @@ from topicloom.errors import StorageError
 from topicloom.files.arrays import as_path
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
 from topicloom.files.manifests import CORPUS, MANIFEST, MODEL, chain_role
-
-_NEW_NAMES = {  # of parameters that were saved before
-    "inference": "method",
-    "n_states": "n_components",
-    "lag": "thin",
-    "predict_lag": "predict_thin",
-}
 
 
 class Problem(NamedTuple):
@@ -62,7 +55,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     random_state: Any
     verbose: int
 
-    _GONE: ClassVar[tuple[str, ...]] = ()  # parameters of earlier versions
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {}  # of parameters, beside those that all models share
+    _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {}  # keys and defaults of parameters that are dicts
+    _GONE: ClassVar[Mapping[str, str]] = {}  # parameters of earlier versions, and what to do instead
 
     best_chain_: int
     fit_seconds_: float
@@ -74,6 +69,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     _corpus: Corpus | None
     _chains: list[Chain] | None
     _stored: Stored | None  # where a loaded model finds its corpus and chains
+
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        parameters.refuse_unknown_names(cls, params)
+        return object.__new__(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as of every estimator of scikit-learn."""
+        parameters.refuse_old_names(type(self), params)
+        super().set_params(**params)
+        return self
 
     # -- what a model says ---------------------------------------------------------------------------------------
 
@@ -115,6 +120,11 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _report(self, problem: Problem, best: Chain) -> bool:
         """A warning where the estimates tell nothing; returns whether there was one."""
         return False
+
+    def _sampling_plan(self, seed: int, **more: Any) -> Plan:
+        """The plan of a model that draws and keeps samples; ``more`` is what it adds to its parameters."""
+        names = ("max_iter", "burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
+        return Plan(seed=seed, **{**{name: getattr(self, name) for name in names}, **more})
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
@@ -291,8 +301,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     @classmethod
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters that an earlier version has saved, by their present names; those that are gone are left out."""
-        return {_NEW_NAMES.get(name, name): value for name, value in params.items() if name not in cls._GONE}
+        """Parameters that an earlier version may have saved, by their present names."""
+        return parameters.present_names(cls, params)
 
     @classmethod
     def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:
@@ -301,8 +311,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     @classmethod
     def _from_params(cls, stored: Stored) -> Self:
-        params = cls._renamed(dict(stored.manifest["params"]))
         try:
+            params = cls._renamed(dict(stored.manifest["params"]))
             model = cls(**cls._params_from(dict(params)))
         except (TypeError, ValueError) as error:
             raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error

@@ -1,9 +1,8 @@
 """Checks of parameters and data that models share. Everything is checked before anything is changed."""
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +12,11 @@ from topicloom.corpus._checks import check_choice as check_choice
 from topicloom.corpus._checks import check_number as check_number
 from topicloom.corpus._checks import check_whole as check_whole
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.estimator.parameters import LEAST, MOST, positive
 from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning, StorageError, warn
 
-F = TypeVar("F", bound=Callable[..., None])
 SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
 
-# Bounds of priors, weights of a loss and the like. Beside counts, which are below 2³¹, a prior under the lower one is
-# as good as none, and one over the upper one as good as infinite. Between them all that is made of two such numbers
-# and a count, squared, stays within 10^±70: far inside what a number of 64 bits can hold, so that no sum becomes NaN.
-LEAST, MOST = 1e-12, 1e12
 _LARGEST_COUNT = 2.0**31  # as of the matrices that corpora are made of
 
 
@@ -36,12 +31,6 @@ def check_prior(name: str, value: Any, size: int, of: str, default: float) -> Fl
     if not np.all(usable):
         raise InputError(f"{name} contains {vector[~usable][0]}; every value must be from {LEAST:g} to {MOST:g}.")
     return vector
-
-
-def check_burn_in(burn_in: Any, max_iter: int) -> None:
-    """Whether a burn-in leaves a sweep to keep."""
-    if burn_in is not None and check_whole("burn_in", burn_in, 1) > max_iter:
-        raise InputError(f"burn_in={burn_in} leaves no sweep to keep of max_iter={max_iter}; make it smaller.")
 
 
 def draw_seed(random_state: Any) -> int:
@@ -64,18 +53,8 @@ def draw_seed(random_state: Any) -> int:
     return int(source.randint(np.iinfo(np.int32).max))
 
 
-def check_positive(name: str, value: Any) -> float:
-    """A positive number that calculations can bear."""
-    return check_number(name, value, LEAST, MOST)
-
-
-def check_call(model: Any, callbacks: Any) -> None:
-    """What every ``fit`` takes: callbacks, functions that are called with a chain, and flags."""
-    for name in ("verbose", "learn_priors", "calibrate"):
-        flag = getattr(model, name, False)
-        none = flag is None and name == "learn_priors"
-        if not none and not isinstance(flag, bool | np.bool_ | int | np.integer):
-            raise InputError(f"{name}={shown(flag)} must be True or False, or a whole number.")
+def check_callbacks(callbacks: Any) -> None:
+    """What every ``fit`` takes: functions that are called with a chain."""
     if not isinstance(callbacks, Sequence) or not all(callable(callback) for callback in callbacks):
         raise InputError(f"callbacks={shown(callbacks)} must be a list of functions, each of which takes a chain.")
 
@@ -126,7 +105,7 @@ def seed_boosts(seed_words: SeedWords | None, weight: float, corpus: Corpus, n_t
     """What is added to β for seed words: in its topic, ``weight`` times the word's count in the corpus."""
     if seed_words is None:
         return {}
-    check_positive("seed_weight", weight)
+    positive("seed_weight", weight)
     if isinstance(seed_words, str | Set) or not isinstance(seed_words, Iterable):
         raise InputError("seed_words must map topic numbers to lists of words, for instance {0: ['goal', 'match']}.")
     items = seed_words.items() if isinstance(seed_words, Mapping) else enumerate(seed_words)
@@ -156,21 +135,6 @@ def _seeds_of(topic: int, words: Any) -> tuple[str, ...]:
         if not isinstance(word, str):
             raise InputError(f"seed_words of topic {topic} has {shown(word)}; every word must be a string.")
     return found
-
-
-def with_parameters_of(parent: type) -> Callable[[F], F]:
-    """For an ``__init__`` that hands what is not its own to its parent's: it has the parent's parameters too.
-
-    scikit-learn reads a model's parameters off the signature, which this completes.
-    """
-
-    def complete(init: F) -> F:
-        own = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        theirs = [p for p in inspect.signature(parent.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]  # type: ignore[misc]
-        init.__signature__ = inspect.Signature([*own, *theirs])  # type: ignore[attr-defined]
-        return init
-
-    return complete
 
 
 def check_goes_on(max_iter: int, done: int, folder: Path, manifest: Mapping[str, Any], unit: str = "sweeps") -> None:

@@ -1,11 +1,10 @@
 """What the files of models must hold: topics, priors, labels and targets that fit each other and the corpus."""
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.checks import Recorded, check_trace
 from topicloom.engine.estimator.inputs import check_some_tokens
+from topicloom.engine.estimator.parameters import parameters_of as signature_of
 from topicloom.errors import StorageError
 from topicloom.files.checks import Contents, Expected, refusing
 from topicloom.files.directories import Stored
@@ -43,7 +43,7 @@ def parameters_of(stored: Stored) -> AbstractContextManager[None]:
 
 def check_parameter_types(path: Path, params: Mapping[str, Any], cls: type) -> None:
     """Refuse a manifest that gives a model's parameter as something that its signature does not name."""
-    known = inspect.signature(cls).parameters
+    known = signature_of(cls)
     for name, value in params.items():
         if name in known and not _fits(value, _SAVED_AS.get(name, known[name].annotation)):
             raise StorageError(f"{path} has wrong parameters: {name} is {value!r:.60}. Restore it from a copy.")
@@ -58,6 +58,9 @@ def _fits(value: Any, annotation: Any) -> bool:
         return value in parts
     if origin is np.ndarray or getattr(origin, "__name__", "") == "NDArray":  # an alias of its own from Python 3.12 on
         return isinstance(value, list) and all(_fits(one, float) or _fits(one, annotation) for one in value)
+    if is_typeddict(annotation):
+        known = get_type_hints(annotation)
+        return isinstance(value, dict) and all(name in known and _fits(value[name], known[name]) for name in value)
     if origin is Mapping:
         return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())
     if origin in (Sequence, Iterable, tuple):
@@ -131,9 +134,3 @@ def check_published(path: Path, model: Any, chains: list[Any]) -> None:
             raise StorageError(
                 f"{path}: chain {chain.index} has another trace than the model. Restore both from a copy."
             )
-
-
-# -- kinds of models -------------------------------------------------------------------------------------------------
-
-
-# -- labels and targets ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from topicloom.corpus.stored import text_options
 from topicloom.corpus.text import from_texts
 from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
-from topicloom.engine.estimator import inputs, published, stored_checks, tables
+from topicloom.engine.estimator import inputs, parameters, published, stored_checks, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.fold_in import fold_in_corpus
@@ -34,12 +34,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     """A fitted topic model. Subclasses bring the parameters and ``fit``."""
 
     estimator: Estimator
-    predict_burn_in: int
-    predict_thin: int
-    predict_samples: int
-    predict_chains: int
+    predict_options: parameters.PredictOptions | None
     n_paths: int = 1
-    doc_topic_paths: DocTopicPaths = "mean"
 
     alpha_: FloatArray
     beta_: FloatArray
@@ -89,9 +85,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def _doc_topic_of(self, chain: Chain) -> FloatArray:
         return self._theta(chain.kept or self._final_counts(chain, words=False), chain)
 
-    def _theta(self, counts: Counts, chain: Chain) -> FloatArray:
+    def _theta(self, counts: Counts, chain: Chain, paths: DocTopicPaths = "mean") -> FloatArray:
         assert counts.doc is not None
-        joined = join_documents(counts.doc, self.n_paths, self.doc_topic_paths)
+        joined = join_documents(counts.doc, self.n_paths, paths)
         one = chain.prior._replace(alpha_row=chain.prior.alpha_row[: len(joined)])
         return theta(joined, counts.n_samples, self.corpus_, one)
 
@@ -145,11 +141,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
         """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
+        return self._estimate(estimator, "mean")
+
+    def _estimate(self, estimator: Estimator, paths: DocTopicPaths) -> tuple[FloatArray, FloatArray]:
         chain = self.chains_[self.best_chain_]
         counts = self._final_counts(chain, estimator=estimator)
         assert counts.word is not None
         by_word = pseudo_counts(counts.word, 1, chain.prior)
-        return self._theta(counts, chain), (by_word / by_word.sum(axis=0)).T
+        return self._theta(counts, chain, paths), (by_word / by_word.sum(axis=0)).T
 
     # -- new documents -------------------------------------------------------------------------------------------
 
@@ -172,12 +171,23 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
 
     def _fold(self, corpus: Corpus) -> FloatArray:
         """Expected topic counts [D, K] of documents, with the topics held fixed."""
-        soft = self.estimator == "cgs_p"
         alpha, rows = self._document_prior(corpus)
+        return self._sampled_counts(corpus, self._phi_by_word, alpha, rows, self.seed_)
+
+    def _prediction(self) -> parameters.Prediction:
+        """How new documents are sampled."""
+        options = parameters.read_options(self, "predict_options")
+        return parameters.Prediction(**options | {"estimator": options["estimator"] or self.estimator})
+
+    def _sampled_counts(
+        self, corpus: Corpus, phi_by_word: FloatArray, alpha: FloatArray, rows: Int32Array | None, seed: int
+    ) -> FloatArray:
+        """Expected topic counts [D, K] of documents, sampled given topics [V, K] and α."""
+        how = self._prediction()._asdict()
+        soft = how.pop("estimator") == "cgs_p"
         folded = fold_in_corpus(
-            corpus, self._phi_by_word, alpha, alpha_row=rows, burn_in=self.predict_burn_in, thin=self.predict_thin,
-            n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
-            n_jobs=resolve_jobs(self.n_jobs), hard=not soft, soft=soft,
+            corpus, phi_by_word, alpha, alpha_row=rows, seed=seed, n_jobs=resolve_jobs(self.n_jobs), hard=not soft,
+            soft=soft, **how,
         )  # fmt: skip
         counts = folded.soft if soft else folded.hard
         assert counts is not None
@@ -189,14 +199,18 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         return self._perplexity(self._new_corpus(X))
 
     def _perplexity(self, corpus: Corpus) -> float:
+        alpha, rows = self._document_prior(corpus)
+        return self._completion(corpus, self.topic_word_, alpha, rows, self._prediction())
+
+    def _completion(
+        self, corpus: Corpus, topics: FloatArray, alpha: FloatArray, rows: Int32Array | None,
+        how: parameters.Prediction,
+    ) -> float:  # fmt: skip
         from topicloom.evaluation.predictive import completion_perplexity  # a fit needs none of it
 
-        alpha, rows = self._document_prior(corpus)
         return completion_perplexity(
-            self.topic_word_, alpha, corpus, alpha_row=rows, estimator=self.estimator, burn_in=self.predict_burn_in,
-            thin=self.predict_thin, n_samples=self.predict_samples, n_chains=self.predict_chains, seed=self.seed_,
-            n_jobs=resolve_jobs(self.n_jobs),
-        )  # fmt: skip
+            topics, alpha, corpus, alpha_row=rows, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs), **how._asdict()
+        )
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log probability of a held-out word, −log ``perplexity``: higher is better."""

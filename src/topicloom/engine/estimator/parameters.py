@@ -1,0 +1,235 @@
+"""Parameters of models: what each may be, options in a dict, and the names that earlier versions had.
+
+A model declares checks of its parameters in ``_CHECKS`` and its options, with their defaults, in ``_OPTIONS``. What
+several models have is declared here, once.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+import numpy as np
+
+from topicloom.corpus._checks import check_choice, check_number, check_whole, shown
+from topicloom.engine.estimates import ESTIMATORS, Estimator
+from topicloom.errors import InputError, InputTypeError
+
+F = TypeVar("F", bound=Callable[..., None])
+Check = Callable[[str, Any], Any]  # of a name and a value; raises InputError
+
+# Bounds of priors, weights of a loss and the like. Beside counts, which are below 2³¹, a prior under the lower one is
+# as good as none, and one over the upper one as good as infinite. Between them all that is made of two such numbers
+# and a count, squared, stays within 10^±70: far inside what a number of 64 bits can hold, so that no sum becomes NaN.
+LEAST, MOST = 1e-12, 1e12
+
+
+# -- checks ------------------------------------------------------------------------------------------------------------
+
+
+def whole(least: int) -> Check:
+    """A whole number of at least ``least``."""
+    return partial(check_whole, least=least)
+
+
+def number(least: float, most: float = np.inf) -> Check:
+    """A finite number from ``least`` to ``most``."""
+    return partial(check_number, least=least, most=most)
+
+
+def choice(choices: Sequence[str]) -> Check:
+    """One of some strings."""
+    return partial(check_choice, choices=choices)
+
+
+def or_none(check: Check) -> Check:
+    """None, or what the check accepts."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def flag(name: str, value: Any) -> None:
+    """True or False, or a whole number."""
+    if not isinstance(value, bool | np.bool_ | int | np.integer):
+        raise InputError(f"{name}={shown(value)} must be True or False, or a whole number.")
+
+
+positive = number(LEAST, MOST)  # a number that calculations can bear
+
+_SHARED: Mapping[str, Check] = {  # parameters that several models have
+    **dict.fromkeys(("n_components", "max_iter", "thin", "n_chains", "n_paths", "n_shards"), whole(1)),
+    **dict.fromkeys(("trace_every", "checkpoint_every", "max_doc_update_iter"), whole(1)),
+    **dict.fromkeys(("tol", "mean_change_tol"), number(0.0)),
+    "estimator": choice(ESTIMATORS),
+    "learn_priors": or_none(flag),
+    "verbose": flag,
+}
+
+
+def check_parameters(model: Any) -> None:
+    """Check all parameters of a model that do not depend on data."""
+    cls: Any = type(model)
+    checks = {name: check for base in reversed(cls.__mro__) for name, check in vars(base).get("_CHECKS", {}).items()}
+    known = parameters_of(cls)
+    for name, check in {**_SHARED, **checks}.items():
+        if name in known:
+            check(name, getattr(model, name))
+    for name in model._OPTIONS:
+        read_options(model, name)
+    if "burn_in" in known and model.burn_in is not None and check_whole("burn_in", model.burn_in, 1) > model.max_iter:
+        raise InputError(
+            f"burn_in={model.burn_in} leaves no sweep to keep of max_iter={model.max_iter}; make it smaller."
+        )
+
+
+# -- options in a dict -------------------------------------------------------------------------------------------------
+
+
+class PredictOptions(TypedDict, total=False):
+    """How new documents are sampled. What is left out is the model's default."""
+
+    burn_in: int  # sweeps before the first sample
+    thin: int  # sweeps from one sample to the next
+    n_samples: int  # samples of a chain
+    n_chains: int  # independent chains per document
+    estimator: Estimator  # how counts are read off the samples
+
+
+class SamplerOptions(TypedDict, total=False):
+    """How topics are drawn. What is left out is the model's default."""
+
+    n_mh: int  # steps per token, of samplers that propose and accept
+
+
+class Option(NamedTuple):
+    """An entry of a dict of options."""
+
+    default: Any
+    check: Check
+
+
+Options = Mapping[str, Option]
+
+
+class Prediction(NamedTuple):
+    """How new documents are sampled, with all defaults filled in."""
+
+    burn_in: int
+    thin: int
+    n_samples: int
+    n_chains: int
+    estimator: Estimator
+
+
+def predict_options(
+    *, burn_in: int, thin: int, n_samples: int, n_chains: int, estimator: Estimator | None = None
+) -> Options:
+    """The entries of ``predict_options``, by their defaults; no ``estimator`` is that of the model's parameter."""
+    return {
+        "burn_in": Option(burn_in, whole(0)),
+        "thin": Option(thin, whole(1)),
+        "n_samples": Option(n_samples, whole(1)),
+        "n_chains": Option(n_chains, whole(1)),
+        "estimator": Option(estimator, choice(ESTIMATORS)),
+    }
+
+
+def read_options(model: Any, name: str) -> dict[str, Any]:
+    """The options in a model's parameter, checked, with defaults for what is left out."""
+    return read_dict(name, getattr(model, name), model._OPTIONS[name])
+
+
+def read_dict(name: str, given: Any, known: Options) -> dict[str, Any]:
+    """The same of a value; it stays as it was given."""
+    keys = ", ".join(map(repr, known))
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        raise InputTypeError(f"{name}={shown(given)} must be None or a dict; its keys may be {keys}.")
+    for key, value in given.items():
+        if key not in known:
+            raise InputError(f"{name} has the key {shown(key)}, which is not known; its keys may be {keys}.")
+        known[key].check(f"{name}[{key!r}]", value)
+    return {key: given.get(key, option.default) for key, option in known.items()}
+
+
+# -- signatures --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def parameters_of(cls: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a model, as scikit-learn sees them."""
+    return {name: p for name, p in inspect.signature(cls.__init__).parameters.items() if name != "self"}
+
+
+def with_parameters_of(parent: Any) -> Callable[[F], F]:
+    """For an ``__init__`` that hands what is not its own to its parent's: it has the parent's parameters too.
+
+    scikit-learn reads a model's parameters off the signature, which this completes. A parameter that the model names
+    itself, for another default, is as the model has it.
+    """
+
+    def complete(init: F) -> F:
+        own = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        named = {p.name for p in own}
+        theirs = [p for name, p in parameters_of(parent).items() if p.kind is p.KEYWORD_ONLY and name not in named]
+        init.__signature__ = inspect.Signature([*own, *theirs])  # type: ignore[attr-defined]
+        return init
+
+    return complete
+
+
+# -- names of earlier versions -----------------------------------------------------------------------------------------
+
+# Where a parameter of an earlier version is now: a parameter, or a key of a dict of options.
+_MOVED: Mapping[str, tuple[str, str | None]] = {
+    "inference": ("method", None),
+    "n_states": ("n_components", None),
+    "lag": ("thin", None),
+    "predict_burn_in": ("predict_options", "burn_in"),
+    "predict_lag": ("predict_options", "thin"),
+    "predict_thin": ("predict_options", "thin"),
+    "predict_samples": ("predict_options", "n_samples"),
+    "predict_chains": ("predict_options", "n_chains"),
+    "predict_estimator": ("predict_options", "estimator"),
+    **{name: ("sampler_options", name) for name in ("n_mh", "n_gibbs", "composition")},
+    **{name: ("method_options", name) for name in ("n_langevin", "target_acceptance")},
+    **{name: ("method_options", name) for name in ("tol", "max_doc_update_iter", "mean_change_tol")},
+}
+
+
+def present_names(cls: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of an earlier version by their present names; those that are gone are left out."""
+    known, found = parameters_of(cls), {}
+    for name, value in params.items():
+        now, key = _MOVED.get(name, (name, None))
+        if name not in known and name in cls._GONE:
+            continue
+        if name in known or now not in known:
+            found[name] = value
+        else:
+            found[now] = value if key is None else {**found.get(now, {}), key: value}
+    return found
+
+
+def refuse_old_names(cls: Any, given: Mapping[str, Any]) -> None:
+    """Say what to write in place of parameters that earlier versions had."""
+    unknown = {name: value for name, value in given.items() if name not in parameters_of(cls)}
+    for name in unknown:
+        if name in cls._GONE:
+            raise InputTypeError(f"{name} is not a parameter of {cls.__name__}: {cls._GONE[name]}.")
+    now = present_names(cls, unknown)
+    old = [name for name in unknown if name not in now]
+    if old:
+        write = ", ".join(f"{name}={shown(value)}" for name, value in now.items() if name not in unknown)
+        are = "is not a parameter" if len(old) == 1 else "are not parameters"
+        raise InputTypeError(f"{', '.join(old)} {are} of {cls.__name__}; write {write}.")
+
+
+def refuse_unknown_names(cls: Any, given: Mapping[str, Any]) -> None:
+    """As Python does, in the name of the model itself where a parent's ``__init__`` would find them."""
+    refuse_old_names(cls, given)
+    known = parameters_of(cls)
+    if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}")
