@@ -54,7 +54,7 @@ def save_chain(run: Stored, sampler: Sampler, chain: Chain) -> None:
 def chain_part(sampler: Sampler, chain: Chain) -> Part:
     """A chain as arrays and info."""
     arrays = sampler.to_arrays(chain)
-    arrays |= {f"trace_{name}": np.asarray(values) for name, values in asdict(chain.trace).items()}
+    arrays |= trace_arrays(chain.trace, "trace_")
     if chain.kept is not None:
         arrays |= {f"kept_{name}": a for name, a in chain.kept.to_arrays().items()}
     if chain.shard_progress is not None:
@@ -98,9 +98,19 @@ def _without(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
+def trace_arrays(trace: Trace, prefix: str) -> dict[str, AnyArray]:
+    """A trace as arrays; what has several numbers per record is left out if nothing was recorded."""
+    return {
+        prefix + name: np.asarray(values)
+        for name, values in vars(trace).items()
+        if values or name not in ("probes", "topic_sizes")
+    }
+
+
 def load_trace(arrays: dict[str, AnyArray], prefix: str) -> Trace:
     """A trace; what files of earlier versions lack is empty."""
-    return Trace(**{name: arrays[key].tolist() for name in asdict(Trace()) if (key := prefix + name) in arrays})
+    found = {name: arrays[prefix + name] for name in asdict(Trace()) if prefix + name in arrays}
+    return Trace(**{name: a.tolist() if a.ndim == 1 else list(a) for name, a in found.items()})
 
 
 # -- sweeps in blocks -----------------------------------------------------------------------------------------------

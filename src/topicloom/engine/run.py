@@ -13,13 +13,16 @@ from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
+from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.sampler import Key, Sampler, Schedule, ShardProgress
 from topicloom.engine.threads import run_parallel
 
 
-@dataclass
+@dataclass(eq=False)
 class Trace:
     """What was recorded along a chain: one entry per recorded sweep, or none of what a model does not have."""
 
@@ -31,6 +34,23 @@ class Trace:
     agreement: list[float] = field(default_factory=list)  # between paths
     acceptance: list[float] = field(default_factory=list)  # of Langevin steps, over collections
     change: list[float] = field(default_factory=list)  # share of the tokens that a variational iteration moved
+    probes: list[FloatArray] = field(default_factory=list)  # what does not depend on topics' numbers: ``engine.probes``
+    topic_sizes: list[Int64Array] = field(default_factory=list)  # tokens of each topic, over all paths
+
+    def add(self, sweep: int, values: dict[str, Any]) -> None:
+        """One more record. What the records before it lack, as those of an earlier version may, is not begun."""
+        for name, value in values.items():
+            recorded = getattr(self, name)
+            if len(recorded) == len(self.sweep):
+                recorded.append(value)
+        self.sweep.append(sweep)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return all(np.array_equal(values, vars(other)[name], equal_nan=True) for name, values in vars(self).items())
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass
@@ -124,9 +144,7 @@ def advance(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps
         chain.kept = sample if chain.kept is None else chain.kept + sample
     sampler.after_sweep(corpus, chain, info, plan)
     if plan.traces(chain.sweep):
-        chain.trace.sweep.append(chain.sweep)
-        for name, value in sampler.record(sampler, corpus, chain, info, plan).items():
-            getattr(chain.trace, name).append(value)
+        chain.trace.add(chain.sweep, sampler.record(sampler, corpus, chain, info, plan))
 
 
 def run_chains(

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine import estimates, learn_priors
+from topicloom.engine import estimates, learn_priors, probes
 from topicloom.engine.checks import TOPICS, Recorded, check_topics
 from topicloom.engine.multipath import agreement
 from topicloom.engine.prior import Prior
@@ -66,14 +68,18 @@ class Restored(NamedTuple):
 # -- what samplers of topics have in common --------------------------------------------------------------------------
 
 
-def record_topics(sampler: "Sampler", corpus: Corpus, chain: Any, info: Info, plan: Any) -> dict[str, float]:
+def record_topics(sampler: "Sampler", corpus: Corpus, chain: Any, info: Info, plan: Any) -> dict[str, Any]:
     """What is recorded of a chain of topics after a sweep."""
-    found = {
+    found: dict[str, Any] = {
         "log_joint": sampler.final_value(sampler, corpus, chain, plan),
         "changed": info.changed,
         "alpha_sum": float(chain.prior.alpha.sum(axis=1).mean()),
         "beta_mean": float(chain.prior.beta.mean()),
     }
+    if sampler.by_token:
+        prior, z = chain.prior, chain.state.z
+        found["probes"] = probes.measure(corpus, z, prior.n_topics, lambda d: prior.alpha[prior.alpha_row[d]])
+        found["topic_sizes"] = np.bincount(z, minlength=prior.n_topics)
     return found | ({"agreement": agreement(chain.state.z, plan.n_paths)} if plan.n_paths > 1 else {})
 
 
@@ -133,7 +139,7 @@ class Sampler:
     after_sweep: Callable[..., None] = learn_priors.after_sweep  # (corpus, chain, info, plan)
     every_sweep: bool = False  # whether there is something to do after each sweep
     converges: bool = False  # whether ``after_sweep`` may end a chain
-    record: Callable[..., dict[str, float]] = record_topics  # (sampler, corpus, chain, info, plan)
+    record: Callable[..., dict[str, Any]] = record_topics  # (sampler, corpus, chain, info, plan)
     recorded: Recorded = TOPICS  # what that gives
     final_value: Callable[..., float] = joint_of_paths  # (sampler, corpus, chain, plan): what chains are compared by
     to_arrays: Callable[[Any], dict[str, AnyArray]] = assignments_and_prior  # (chain): state, prior, extra

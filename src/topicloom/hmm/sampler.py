@@ -7,6 +7,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import probes
 from topicloom.engine.checks import ROUNDING, STATES, stored_topics
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.run import Chain, Plan
@@ -128,9 +129,15 @@ def _joint(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan) -> float:
     return sampler.log_joint(corpus, chain.state, chain.prior)
 
 
-def _record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, float]:
-    joint = sampler.log_joint(corpus, chain.state, chain.prior)
-    return {"log_joint": joint, "changed": info.changed, "agreement": paths.agreement(chain.state)}
+def _record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, Any]:
+    joint, z = sampler.log_joint(corpus, chain.state, chain.prior), chain.state.z
+    return {
+        "log_joint": joint,
+        "changed": info.changed,
+        "agreement": paths.agreement(chain.state),
+        "probes": probes.measure(corpus, z[0], chain.prior.n_states),
+        "topic_sizes": np.bincount(z.ravel(), minlength=chain.prior.n_states),
+    }
 
 
 def _parameters(n_states: int) -> dict[str, Expected]:

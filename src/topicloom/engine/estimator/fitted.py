@@ -287,11 +287,10 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def _trace_arrays(self) -> dict[str, AnyArray]:
         """Traces of all chains, for the file of the finished estimates."""
-        return {
-            f"trace_{index}_{name}": np.asarray(values)
-            for index, trace in enumerate(self.traces_)
-            for name, values in vars(trace).items()
-        }
+        found: dict[str, AnyArray] = {}
+        for index, trace in enumerate(self.traces_):
+            found |= checkpoint.trace_arrays(trace, f"trace_{index}_")
+        return found
 
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """Parameters as JSON knows them; the seed is saved on its own."""
