@@ -1,0 +1,1 @@
+"""Is a fit to be trusted: chains judged together, topics judged one by one."""
