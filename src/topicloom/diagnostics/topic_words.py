@@ -248,7 +248,7 @@ def _scoring(
     check_choice("by", by, _CHOICES)
     check_number("relevance_lambda", relevance_lambda, 0.0, 1.0)
     check_number("frex_weight", frex_weight, 0.0, 1.0)
-    is_model = hasattr(type(source), "topic_word_")
+    is_model = _is_model(source)
     phi = check_topics(source.topic_word_ if is_model else source, name="the source")
     names = _names(source.vocabulary_ if is_model and vocabulary is None else vocabulary, phi.shape[1])
     needs_counts = by != "probability" and (by == "frex" or topic_sizes is None)
@@ -265,6 +265,18 @@ def _scoring(
         totals = _mixed(phi, np.ones(len(phi)))
         shrinkage = None if counts is None else _shrinkage(phi, totals, counts)
     return _Scoring(phi, by, marginal, totals, shrinkage, float(relevance_lambda), float(frex_weight)), names
+
+
+def _is_model(source: Any) -> bool:
+    """Whether the source is a model and no array; one that is not fitted, or has no topics, is refused."""
+    if hasattr(type(source), "topic_word_"):
+        from sklearn.utils.validation import check_is_fitted  # arrays need none of it
+
+        check_is_fitted(source, "seed_")
+        return True
+    if hasattr(type(source), "chains_"):
+        raise InputError(f"{type(source).__name__} has no topics; give a fitted topic model, or φ as an array.")
+    return False
 
 
 def _names(vocabulary: Any, n_words: int) -> tuple[str, ...]:
