@@ -1,11 +1,16 @@
-"""The diagnostics of topics again, from their definitions, in plain loops over tokens."""
+"""The diagnostics of topics again, from their definitions, in plain loops over tokens; and states to try them on."""
 
 from collections import Counter
 from math import log
 from typing import Any
 
+import numpy as np
+
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.prior import Prior
+from topicloom.diagnostics.topics import MEASURES, TopicDiagnostics
+from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.state import rebuild_counts
+from topicloom.mallet import MalletState
 
 
 def naive_diagnostics(
@@ -84,3 +89,37 @@ def naive_diagnostics(
             measures.setdefault(name, []).append(value)
         words.append(listed)
     return measures, words
+
+
+def random_state(seed: int, n_topics: int = 4, n_docs: int = 12, n_words: int = 15) -> MalletState:
+    """Documents of 0 to 9 tokens, of which every topic has some but the last; words with characters beyond U+FFFF."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 10, n_docs)
+    lengths[3], lengths[4] = 0, 9
+    words = rng.integers(0, n_words, lengths.sum())
+    z = rng.integers(0, max(n_topics - 1, 1), len(words))
+    vocabulary = tuple(f"{'𝛼b' * (v % 3)}{v}" for v in range(n_words))
+    corpus = Corpus(words, np.concatenate(([0], np.cumsum(lengths))), vocabulary)
+    boosts = {2: rng.random(n_topics), 7: rng.random(n_topics)}
+    prior = make_prior(
+        rng.random((2, n_topics)) + 0.05, rng.random(n_words) + 0.01, n_docs, boosts, rng.integers(0, 2, n_docs)
+    )
+    return MalletState(corpus, rebuild_counts(corpus, z, n_topics), prior)
+
+
+def assert_equals_naive(found: TopicDiagnostics, of: MalletState, allowed: list[list[int]] | None = None) -> None:
+    measures, words = naive_diagnostics(of.corpus, of.state.z, of.prior, found.n_top_words, allowed)
+    assert list(measures) == list(MEASURES)
+    for name, values in measures.items():
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-12, atol=1e-14, err_msg=name)
+    for k, listed in enumerate(words):
+        assert found.top_words[k] == tuple(of.corpus.vocabulary[word["word"]] for word in listed)
+        for name, array in found.words._asdict().items():
+            expected = [word[name] for word in listed]
+            np.testing.assert_allclose(array[k, : len(listed)], expected, rtol=1e-12, atol=1e-14, err_msg=name)
+            assert set(array[k, len(listed) :].tolist()) <= {-1 if name == "word" else 0}
+
+
+def assert_all_defined(found: TopicDiagnostics) -> None:
+    for array in (*(getattr(found, name) for name in MEASURES), *found.words):
+        assert np.all(np.isfinite(array))

@@ -110,7 +110,7 @@ def _from_arrays(given: Assignments) -> tuple[Corpus, AnyArray]:
         words, docs, z = words[order], docs[order], z[order]
     named = given.vocabulary is not None
     names = items("vocabulary", given.vocabulary) if named else default_vocabulary(int(words.max()) + 1)
-    return Corpus(read_only(words.astype(np.int32)), pointers(np.bincount(docs)), names), z
+    return Corpus(read_only(words.astype(np.int32)), pointers(np.bincount(docs.astype(np.int64))), names), z
 
 
 def _assigned(

@@ -229,7 +229,6 @@ def _shrinkage(phi: FloatArray, totals: FloatArray, counts: FloatArray) -> Float
         distance += ((share - 1.0 / len(phi)) ** 2).sum(axis=0)
     seen = (counts > 1) & (distance > 0)
     drawn = np.divide(variance, (counts - 1.0) * distance, out=np.ones_like(counts), where=seen)
-    drawn[(counts > 1) & (distance == 0)] = 0.0
     return np.minimum(drawn, 1.0)
 
 
