@@ -74,9 +74,10 @@ class TopicDiagnostics:
 
     Notes
     -----
-    A topic with fewer than M words is treated as in MALLET: the missing words count as words without letters and
-    exclusivity (``word_length`` and ``exclusivity`` are sums divided by M) that no document has (``coherence``).
-    The one difference: MALLET takes missing words for word number 0 if that is one of the topic's words.
+    In a topic with fewer than M words the missing ones count, as in MALLET's source: as words without letters
+    (``word_length`` is the sum of lengths divided by M) that no document has (``coherence``). ``exclusivity`` is
+    treated alike, the sum divided by M. The one known difference: MALLET takes missing words for word number 0 in
+    ``coherence`` if that is one of the topic's words.
 
     Where MALLET has 0 / 0, values are 0: all measures of a topic without tokens, and ``allocation_ratio`` of a topic
     that no document has to 2 %. No value is ever NaN or infinite.
