@@ -1,1 +1,1 @@
-"""Chains judged together."""
+"""Chains and topics judged: convergence, alignment, stability, diagnostics of topics."""
