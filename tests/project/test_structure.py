@@ -84,6 +84,38 @@ def test_no_file_is_too_long_to_be_read_at_once() -> None:
     assert {path.relative_to(ROOT).as_posix(): n for path, n in lines.items() if n > MOST_LINES} == {}
 
 
+# -- compiled functions ----------------------------------------------------------------------------------------------
+
+COMPILERS = {"kernel", "bare_kernel", "reducing_kernel", "step"}
+MOST_PARAMETERS = 12
+
+
+def compiled_functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
+    for source in sorted((ROOT / "src" / "topicloom").rglob("*.py")):
+        for node in ast.parse(source.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                decorators = {name.id for name in node.decorator_list if isinstance(name, ast.Name)}
+                if decorators & COMPILERS:
+                    yield source, node
+
+
+def test_compiled_functions_take_few_parameters() -> None:
+    counts = {f"{source.stem}.{node.name}": len(node.args.args) for source, node in compiled_functions()}
+    assert len(counts) > 150
+    assert {name: n for name, n in counts.items() if n > MOST_PARAMETERS} == {}
+
+
+def test_states_and_priors_are_not_spread_over_parameters() -> None:
+    """No ``*state, *prior`` where compiled functions are called, which would bind by position."""
+    names = {node.name for _, node in compiled_functions()}
+    for source in sorted((ROOT / "src" / "topicloom").rglob("*.py")):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                spread = [ast.unparse(given.value) for given in node.args if isinstance(given, ast.Starred)]
+                assert called not in names or not spread, f"{source}: {called} is given *{', *'.join(spread)}"
+
+
 # -- one token's way -------------------------------------------------------------------------------------------------
 
 # From the call of ``fit`` to the compiled sweep, as the architecture page lists them.

@@ -1,0 +1,295 @@
+"""Has a fitted model converged? What its chains have recorded, judged together.
+
+Chains may number the same topics differently, so they are compared by what does not depend on that: the joint log
+probability, learned priors, whether pairs of tokens have the same topic, how alike pairs of documents are
+(``engine.probes``), how alike collections are. A topic is compared only if every chain has it.
+"""
+
+import html
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from topicloom._types import FloatArray, Int64Array
+from topicloom.corpus._checks import check_number, check_whole, shown
+from topicloom.diagnostics.alignment import align, chain_topics
+from topicloom.diagnostics.convergence import Summary, Verdict, summary, verdict
+from topicloom.engine.probes import probes_of
+from topicloom.errors import InputError
+
+_LEAST_RECORDS = 4  # per chain, after those that are discarded
+_GROUPS = {  # quantities of one kind stand in one row of the table, by the worst of them
+    "same topic": "pairs of tokens in the same topic",
+    "similarity, documents": "similarity of pairs of documents",
+    "similarity, collections": "similarity of pairs of collections",
+    "decision value": "decision values of documents",
+}
+
+
+class DiagnosisRow(NamedTuple):
+    """A row of the table: one quantity, or several of a kind by the worst of them."""
+
+    name: str
+    quantities: int
+    mean: float
+    rhat: float  # the largest
+    ess_bulk: float  # the smallest
+    ess_tail: float
+
+
+class TopicRow(NamedTuple):
+    """A topic of the published chain. One that not every chain has is not comparable: its R-hat is NaN."""
+
+    topic: int
+    share: float  # of the tokens, on average over the chains that have it
+    chains: int  # that have it, the published one included
+    rhat: float
+    ess_bulk: float
+    comparable: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What the chains of a model say about its convergence. ``str(diagnosis)`` is the verdict."""
+
+    n_chains: int
+    n_draws: int  # recorded sweeps per chain that are judged
+    discarded: int  # sweeps that are not, from the start of each chain
+    sweeps: int  # of each chain
+    quantities: Summary | None  # None of a model that draws nothing
+    verdict: Verdict
+    topics: tuple[TopicRow, ...]
+
+    def __str__(self) -> str:
+        return self.verdict.text
+
+    def rows(self) -> list[DiagnosisRow]:
+        """One row per quantity, pairs of a kind put together."""
+        if self.quantities is None:
+            return []
+        found: dict[str, list[Any]] = {}
+        for row in self.quantities.rows():
+            kind = next((name for start, name in _GROUPS.items() if row.name.startswith(start)), row.name)
+            found.setdefault(kind, []).append(row)
+        return [_put_together(name, rows) for name, rows in found.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON knows it; what is not a number is None."""
+        return {
+            "verdict": self.verdict.text,
+            "agree": self.verdict.agree,
+            "enough": self.verdict.enough,
+            "more_sweeps": self.verdict.more_sweeps,
+            "n_chains": self.n_chains,
+            "n_draws": self.n_draws,
+            "discarded": self.discarded,
+            "quantities": [_plain(row._asdict()) for row in self.rows()],
+            "topics": [_plain(row._asdict()) for row in self.topics],
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write ``to_dict()`` to a file."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the verdict and both tables as a page that needs nothing else."""
+        Path(path).write_text(_page(self), encoding="utf-8")
+
+
+def diagnose(
+    model: Any, *, discard: int | None = None, max_rhat: float = 1.05, min_ess: float | None = None
+) -> Diagnosis:
+    """Judge whether the chains of a fitted model agree, by quantities that do not depend on topics' numbers.
+
+    Parameters
+    ----------
+    model : fitted model of topicloom
+        With ``n_chains`` of 2 or more, 4 being better. Of one chain only its two halves can be compared.
+    discard : int, default=None
+        Sweeps at the start of each chain that are left out. None is ``burn_in`` or, if the model has none, half of the
+        sweeps.
+    max_rhat : float, default=1.05
+        The largest R-hat that is taken as agreement.
+    min_ess : float, default=None
+        The smallest effective sample size that is enough. None is 100 per chain.
+
+    Returns
+    -------
+    Diagnosis
+
+    Notes
+    -----
+    Draws are the recorded sweeps, every ``trace_every`` of them. R-hat compares what chains say with what their halves
+    say: chains that all miss the same region agree. More chains from other starts are the only remedy.
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.datasets import bars
+    >>> model = LDA(5, n_chains=4, max_iter=200, trace_every=2, random_state=0).fit(bars(n_docs=100).corpus)
+    >>> diagnosis = diagnose(model)
+    >>> diagnosis.n_chains, diagnosis.n_draws
+    (4, 51)
+    >>> [row.name for row in diagnosis.rows()][:2]
+    ['log joint probability', 'pairs of tokens in the same topic']
+    """
+    if not hasattr(model, "seed_") or not hasattr(model, "traces_"):
+        raise InputError(f"model is {shown(model)}; give a fitted model of topicloom.")
+    check_number("max_rhat", max_rhat, 1.0, math.inf)
+    traces, sweeps = model.traces_, int(model.n_iter_)
+    if any(trace.change for trace in traces) or not any(trace.probes for trace in traces):
+        return _without_draws(model, sweeps)
+    if discard is None:
+        discard = sweeps // 2 if getattr(model, "burn_in", None) is None else int(model.burn_in)
+    elif check_whole("discard", discard, 0) >= sweeps:
+        raise InputError(f"discard={discard} leaves none of {sweeps} sweeps; give a smaller number.")
+    first = discard
+    late = [np.flatnonzero(np.array(trace.sweep) >= first) for trace in traces]
+    n_draws = min(map(len, late))
+    if n_draws < _LEAST_RECORDS:
+        raise InputError(
+            f"the chains have {n_draws} recorded sweeps after sweep {first}, but at least {_LEAST_RECORDS} are needed: "
+            "make more sweeps (max_iter), record more of them (trace_every), or discard fewer."
+        )
+    late = [which[-n_draws:] for which in late]
+    named = list(_quantities(model, late))
+    draws = np.stack([values for _, values in named], axis=2)
+    table = summary(draws, [name for name, _ in named])
+    found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
+    return Diagnosis(len(traces), n_draws, first, sweeps, table, found, tuple(_topics(model, late)))
+
+
+def _without_draws(model: Any, sweeps: int) -> Diagnosis:
+    """Of a model that draws nothing, or that was fitted by a version that did not record what is compared."""
+    n_chains = len(model.traces_)
+    converges = any(trace.change for trace in model.traces_) or getattr(model, "method", "") in ("em", "vem")
+    if not converges:
+        text = (
+            "This model has no record of what its chains are compared by: too few sweeps (one in trace_every is "
+            "recorded), or an earlier version fitted it. Fit it again."
+        )
+        return Diagnosis(n_chains, 0, 0, sweeps, None, Verdict(False, False, None, text), ())
+    done = sweeps < model.max_iter
+    text = (
+        f"The iterations have {'converged' if done else 'not converged'} after {sweeps}. This says that they stand "
+        "still, not that another start would end in the same place: compare several (n_chains) by their log_joint_."
+    )
+    return Diagnosis(n_chains, 0, 0, sweeps, None, Verdict(done, done, None, text), ())
+
+
+def _quantities(model: Any, late: list[Int64Array]) -> Iterator[tuple[str, FloatArray]]:
+    """Names and draws [chains, draws] of what is compared."""
+    traces = model.traces_
+
+    def draws(name: str) -> FloatArray:
+        return np.array(
+            [np.asarray(getattr(trace, name), float)[which] for trace, which in zip(traces, late, strict=True)]
+        )
+
+    yield "log joint probability", draws("log_joint")
+    for name, text in (("alpha_sum", "sum of α"), ("beta_mean", "mean of β")):
+        if all(getattr(trace, name) for trace in traces) and np.ptp(draws(name)) > 0:
+            yield text, draws(name)
+    probes = draws("probes")
+    names = model._probe_names() if hasattr(model, "_probe_names") else probes_of(model.corpus_).names
+    if len(names) != probes.shape[2]:  # paths are pairs of another corpus, the one that is sampled
+        names = [f"same topic, pair {i}" for i in range(probes.shape[2] - 1)] + ["effective topics"]
+    for i, name in enumerate(names):
+        if np.ptp(probes[:, :, i]) > 0:
+            yield name, probes[:, :, i]
+    yield from _collections(model, late)
+
+
+def _collections(model: Any, late: list[Int64Array]) -> Iterator[tuple[str, FloatArray]]:
+    """How alike the mixtures of collections are: Σ_k π_jk π_lk, which does not depend on topics' numbers."""
+    chains = model.chains_ if hasattr(model, "pi_draws_") and getattr(model, "method", "") != "vem" else []
+    if not chains or not hasattr(chains[0].extra, "draws"):
+        return
+    n = min(len(chain.extra.draws) for chain in chains) // 2
+    n_collections = len(chains[0].extra.pi)
+    if n < len(late[0]) or n_collections < 2:
+        return
+    by_chain = np.array([np.array(chain.extra.draws[-n:]) for chain in chains])
+    every = np.linspace(0, n - 1, len(late[0])).astype(int)
+    for j in range(min(n_collections - 1, 8)):
+        alike = np.einsum("csk,csk->cs", by_chain[:, every, j], by_chain[:, every, j + 1])
+        yield f"similarity, collections {j} and {j + 1}", alike
+
+
+def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:
+    """Each topic of the published chain: the chains that have it and, if all do, R-hat of its share."""
+    traces, best = model.traces_, model.best_chain_
+    if not all(trace.topic_sizes for trace in traces) or not hasattr(model, "_word_counts_of"):
+        return
+    sizes = [np.array(trace.topic_sizes, float)[which] for trace, which in zip(traces, late, strict=True)]
+    shares = [chain / np.maximum(chain.sum(axis=1, keepdims=True), 1) for chain in sizes]
+    n_topics = shares[0].shape[1]
+    if len(traces) == 1:
+        matches = np.arange(n_topics)[None]
+    else:
+        matches = align(chain_topics(model), reference=best).matches
+    for k in range(n_topics):
+        own = [share[:, match] for share, match in zip(shares, matches[:, k], strict=True) if match >= 0]
+        comparable = len(own) == len(traces)
+        table = summary(np.array(own)) if comparable and np.ptp(own) > 0 else None
+        yield TopicRow(
+            k, float(np.mean(own)), len(own), math.nan if table is None else float(table.rhat[0]),
+            math.nan if table is None else float(table.ess_bulk[0]), comparable,
+        )  # fmt: skip
+
+
+def _put_together(name: str, rows: list[Any]) -> DiagnosisRow:
+    rhats = [row.rhat for row in rows if not math.isnan(row.rhat)]
+    return DiagnosisRow(
+        name, len(rows), float(np.mean([row.mean for row in rows])), max(rhats, default=math.nan),
+        min(row.ess_bulk for row in rows), min(row.ess_tail for row in rows),
+    )  # fmt: skip
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
+    }
+
+
+def _page(found: Diagnosis) -> str:
+    def table(head: list[str], rows: list[list[str]]) -> str:
+        cells = "".join(f"<th scope=col>{html.escape(cell)}</th>" for cell in head)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
+        return f"<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table>\n"
+
+    def number(value: float, digits: int) -> str:
+        return "–" if math.isnan(value) else f"{value:,.{digits}f}"
+
+    quantities = [
+        [row.name, str(row.quantities), f"{row.mean:.4g}", number(row.rhat, 3), number(row.ess_bulk, 0), number(row.ess_tail, 0)]
+        for row in found.rows()
+    ]  # fmt: skip
+    topics = [
+        [str(row.topic), f"{row.share:.4f}", f"{row.chains} of {found.n_chains}",
+         number(row.rhat, 3) if row.comparable else "not comparable", number(row.ess_bulk, 0)]
+        for row in found.topics
+    ]  # fmt: skip
+    style = (
+        "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+        "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;border-bottom:1px solid #8886;text-align:right}"
+        "td:first-child,th:first-child{text-align:left}@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"
+    )
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    parts = [
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>Convergence</title>",
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>\n<body>',
+        f"<h1>Convergence</h1>\n<p>{html.escape(found.verdict.text)}</p>\n",
+        f"<p>{found.n_chains} chains of {found.sweeps:,} sweeps, the first {found.discarded:,} left out; "
+        f"{found.n_draws:,} records per chain.</p>\n",
+        table(["quantity", "number", "mean", "R-hat", "ESS bulk", "ESS tail"], quantities) if quantities else "",
+        "<h2>Topics of the published chain</h2>\n" if topics else "",
+        table(["topic", "share", "chains", "R-hat", "ESS bulk"], topics) if topics else "",
+        "</body></html>\n",
+    ]
+    return "".join(parts)
