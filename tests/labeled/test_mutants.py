@@ -5,7 +5,10 @@ import pytest
 
 from tests.helpers.mutating import REJECT, compiled_mutant, mutate
 from tests.oracles import lda as oracle
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.fold_in import Sampling, Sums
+from topicloom.engine.prior import DocumentPrior
 from topicloom.engine.state import rebuild_counts
 from topicloom.numerics.rng import path_key, stream
 
@@ -91,10 +94,8 @@ def short_error(fold_in, n_chains: int = 100_000) -> float:
     error = np.sqrt(p @ (counts - mean) ** 2 / n_chains)
     corpus = oracle.tiny_corpus([doc], 3)
     hard, soft = np.zeros((1, n_topics)), np.zeros((1, n_topics))
-    fold_in(
-        0, 1, corpus.words, corpus.doc_ptr, phi, alpha, np.zeros(1, np.int32), path_key(5), n_chains, 12, 1, 1, hard,
-        soft,
-    )  # fmt: skip
+    prior, sampling = DocumentPrior(alpha, np.zeros(1, np.int32)), Sampling(n_chains, burn_in=12, thin=1, n_samples=1)
+    fold_in(0, 1, tokens_of(corpus), phi, prior, path_key(5), sampling, Sums(hard, soft))
     return float(max(np.abs((out[0] / n_chains - mean) / error).max() for out in (hard, soft)))
 
 
