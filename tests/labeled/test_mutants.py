@@ -10,6 +10,7 @@ from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.fold_in import Sampling, Sums
 from topicloom.engine.prior import DocumentPrior
 from topicloom.engine.state import rebuild_counts
+from topicloom.labeled.gibbs import LabeledState
 from topicloom.numerics.rng import path_key, stream
 
 GIBBS = {
@@ -37,13 +38,11 @@ def p_value(sweep, which: str, n: int) -> float:
     found = LabelSets(ptr, np.array([k for own in sets for k in own], np.int32), case.n_topics)
 
     def run(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = rebuild_counts(corpus, z, case.n_topics)
+        counts = rebuild_counts(corpus, z, case.n_topics)
+        state = LabeledState(counts.z, counts.word_topic, counts.topic, found.ptr, found.label)
         for t in range(2):
             rng, work = stream(31, replicate, t), np.zeros(2, np.int64)
-            sweep(
-                corpus.words, corpus.doc_ptr, *state, found.ptr, found.label, prior.alpha, prior.alpha_row, prior.beta,
-                prior.beta_sum, rng, work,
-            )  # fmt: skip
+            sweep(tokens_of(corpus), state, prior, rng, work)
         return state.z
 
     with np.errstate(all="ignore"):

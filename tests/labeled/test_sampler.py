@@ -12,7 +12,7 @@ from topicloom.engine.run import Plan, run_chains, start_chain
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import rebuild_counts
 from topicloom.labeled import sampler as labeled
-from topicloom.labeled.sampler import SoftLabeledState
+from topicloom.labeled.cvb0 import SoftLabeledState
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.variational import batch as variational
 
