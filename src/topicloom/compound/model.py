@@ -29,8 +29,8 @@ from topicloom.engine.sampler import Sampler
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
-from topicloom.lda.variational.batch import VariationalState
 from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler, word_counts
+from topicloom.lda.variational.state import VariationalState
 from topicloom.lda.variational_model import (
     expected_theta,
     variational_fold,

@@ -13,8 +13,9 @@ from topicloom.engine.checks import check_prior
 from topicloom.engine.prior import Prior
 from topicloom.files.checks import Contents
 from topicloom.lda.variational import bayes as vb
-from topicloom.lda.variational.batch import PairIndex, VariationalState, bound
+from topicloom.lda.variational.batch import bound
 from topicloom.lda.variational.sampler import Collections
+from topicloom.lda.variational.state import PairIndex, VariationalState
 
 
 def with_collections(settings: vem.Settings, rows: Int32Array) -> Collections:
