@@ -29,6 +29,7 @@ from topicloom.numerics.rng import stream as random_stream
 Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact"]
 MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
+_LEAST = 1 << 14  # pairs × topics of a part: enough for a call of compiled code to cost nothing beside them
 _RARE = 1e-12  # a chance below which a count is taken to be 0
 
 
@@ -78,6 +79,11 @@ def _with_variances(pairs: PairIndex, state: VariationalState) -> VariationalSta
     return state._replace(doc_var=doc, word_var=word, topic_var=topic)
 
 
+def _parts(ptr: Int64Array, n_topics: int) -> list[tuple[int, int]]:
+    """Documents or words, whose pairs ``ptr`` counts, in parts of about equal size. How many changes no result."""
+    return cut(np.diff(ptr), int(np.clip(ptr[-1] * n_topics // _LEAST, 1, _PARTS)))
+
+
 # -- one iteration -------------------------------------------------------------------------------------------------
 
 
@@ -125,7 +131,7 @@ def add_up_words(pairs: PairIndex, topics: FloatArray, fitted: Fitted, out: Floa
     def count(words: tuple[int, int]) -> None:
         vb.expected_word_counts(*words, pairs, topics, fitted, out)
 
-    run_parallel(count, cut(np.diff(pairs.word_ptr), _PARTS), n_jobs)
+    run_parallel(count, _parts(pairs.word_ptr, topics.shape[1]), n_jobs)
 
 
 def add_word_prior(word: FloatArray, prior: Prior) -> None:
@@ -146,7 +152,7 @@ def fit_documents(
     def run(docs: tuple[int, int]) -> None:
         vb.fit_documents(*docs, pairs, topics, prior, plain, work, doc, out, private(doc[0]), private(doc[0]))
 
-    run_parallel(run, cut(np.diff(pairs.ptr), _PARTS), work.n_jobs)
+    run_parallel(run, _parts(pairs.ptr, topics.shape[1]), work.n_jobs)
     return out
 
 
@@ -225,7 +231,7 @@ def _bound_vb(pairs: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
     def run(docs: tuple[int, int]) -> None:
         vb.log_norms(*docs, pairs, topics, state.doc, fit)
 
-    run_parallel(run, cut(np.diff(pairs.ptr), _PARTS), n_jobs)
+    run_parallel(run, _parts(pairs.ptr, topics.shape[1]), n_jobs)
     used = np.diff(pairs.ptr) > 0
     docs = -dirichlet_divergence(state.doc[used], prior.alpha[prior.alpha_row[used]])
     return float(fit.sum() + docs - dirichlet_divergence(state.word.T, word_prior(prior).T))
@@ -342,7 +348,7 @@ def fold_in(
     def run(docs: tuple[int, int]) -> None:
         collapsed.fold_in(*docs, pairs, phi, prior, mode == "cvb", tol, max_rounds, out)
 
-    run_parallel(run, cut(np.diff(ptr), _PARTS), n_jobs)
+    run_parallel(run, _parts(ptr, n_topics), n_jobs)
     return out
 
 

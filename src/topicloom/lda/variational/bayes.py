@@ -70,13 +70,12 @@ def _set_mix(row: FloatArray, plain: bool, mix: FloatArray) -> None:
 
 @bare_kernel
 def _rounds(
-    start: int, stop: int, pairs: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work,
-    row: FloatArray, t: FloatArray, sums: FloatArray,
+    start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, alpha: FloatArray, plain: bool,
+    tol: float, max_rounds: int, row: FloatArray, t: FloatArray, sums: FloatArray,
 ) -> None:  # fmt: skip
-    """Eqs. 6 and 4 in turn for one document, until a round moves it by less than ``work.doc_tol`` per topic."""
-    word, count, tol = pairs.word, pairs.count, work.doc_tol
+    """Eqs. 6 and 4 in turn for one document, until a round moves it by less than ``tol`` per topic."""
     _set_mix(row, plain, t)
-    for _ in range(work.doc_rounds):
+    for _ in range(max_rounds):
         for i in range(start, stop):
             w = topics[word[i]]
             _add_scaled(sums, w, count[i] / dot(t, w))
@@ -88,10 +87,9 @@ def _rounds(
 
 @bare_kernel
 def _score(
-    start: int, stop: int, pairs: PairIndex, topics: FloatArray, t: FloatArray, scale: FloatArray
-) -> float:  # fmt: skip
+    start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, t: FloatArray, scale: FloatArray
+) -> float:
     """Σ n log norm; leaves n/norm in ``scale``."""
-    word, count = pairs.word, pairs.count
     total = 0.0
     for i in range(start, stop):
         norm = dot(t, topics[word[i]])
@@ -119,7 +117,8 @@ def fit_documents(
     first, meaningless topics made of it does not stay for ever; where that ends below the bound at the old parameters
     it is taken back, so the bound never falls. ``sums`` and ``before`` are scratch, one number per topic.
     """
-    mix, scale, moved, fit, fresh = out.mix, out.scale, out.moved, out.fit, work.fresh
+    word, count, mix, scale, moved, fit = pairs.word, pairs.count, out.mix, out.scale, out.moved, out.fit
+    fresh, tol, max_rounds = work.fresh, work.doc_tol, work.doc_rounds
     n_topics = topics.shape[1]
     sums[:] = 0.0
     for d in range(doc_start, doc_stop):
@@ -134,16 +133,16 @@ def fit_documents(
         goal = -np.inf
         if fresh:
             _set_mix(row, plain, t)
-            goal = _value(_score(start, stop, pairs, topics, t, scale), row, alpha, t)
+            goal = _value(_score(start, stop, word, count, topics, t, scale), row, alpha, t)
             share = (sum_of(row) - sum_of(alpha)) / n_topics
             for k in range(n_topics):
                 row[k] = alpha[k] + share
-        _rounds(start, stop, pairs, topics, alpha, plain, work, row, t, sums)
-        fit[d] = _score(start, stop, pairs, topics, t, scale)
+        _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
+        fit[d] = _score(start, stop, word, count, topics, t, scale)
         if fresh and _value(fit[d], row, alpha, t) < goal:
             _copy(before, row)
-            _rounds(start, stop, pairs, topics, alpha, plain, work, row, t, sums)
-            fit[d] = _score(start, stop, pairs, topics, t, scale)
+            _rounds(start, stop, word, count, topics, alpha, plain, tol, max_rounds, row, t, sums)
+            fit[d] = _score(start, stop, word, count, topics, t, scale)
         change = 0.0
         for k in range(n_topics):
             change += abs(row[k] - before[k])
