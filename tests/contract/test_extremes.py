@@ -13,7 +13,7 @@ import pytest
 
 import topicloom as tl
 from tests.contract import extremes
-from topicloom.compound import mixture_kernels as mixtures
+from topicloom.compound import mixtures
 from topicloom.compound.mixtures import draw_alpha
 from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
