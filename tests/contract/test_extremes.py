@@ -17,8 +17,8 @@ from topicloom.compound import mixtures
 from topicloom.compound.mixtures import draw_alpha
 from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
-from topicloom.hmm.paths import Parameters
 from topicloom.hmm.sampler import HMMCounts
+from topicloom.hmm.state import Parameters
 from topicloom.lda.variational import collapsed as variational_collapsed
 from topicloom.lda.variational import stochastic
 from topicloom.medlda import augment

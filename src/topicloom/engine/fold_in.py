@@ -372,8 +372,8 @@ def fold_in_corpus(
     shape = (corpus.n_docs, phi.shape[1])
     out = Sums(np.zeros(shape if hard else (0, 0)), np.zeros(shape if soft else (0, 0)))
 
-    def run(docs: tuple[int, int]) -> None:
-        fold_in(*docs, tokens, phi, prior, key, sampling, out)
+    def run(doc_range: tuple[int, int]) -> None:
+        fold_in(*doc_range, tokens, phi, prior, key, sampling, out)
 
     run_parallel(run, cut(corpus.doc_lengths, _SHARDS), resolve_jobs(n_jobs))
     n = n_samples * n_chains

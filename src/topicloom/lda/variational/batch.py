@@ -108,8 +108,8 @@ def exp_topics(word: FloatArray, n_jobs: int) -> FloatArray:
     base = digamma(word.sum(axis=0))
     out = np.empty_like(word)
 
-    def run(words: tuple[int, int]) -> None:
-        vb.exp_mean_log_topics(*words, word, base, out)
+    def run(word_range: tuple[int, int]) -> None:
+        vb.exp_mean_log_topics(*word_range, word, base, out)
 
     run_parallel(run, cut(np.ones(len(word), np.int64), _PARTS), n_jobs)
     return out
@@ -128,8 +128,8 @@ def _iterate_vb(pairs: PairIndex, state: VariationalState, prior: Prior, work: W
 def add_up_words(pairs: PairIndex, topics: FloatArray, fitted: Fitted, out: FloatArray, n_jobs: int) -> None:
     """Expected counts of words [V, K] to ``out``, without the prior."""
 
-    def count(words: tuple[int, int]) -> None:
-        vb.expected_word_counts(*words, pairs, topics, fitted, out)
+    def count(word_range: tuple[int, int]) -> None:
+        vb.expected_word_counts(*word_range, pairs, topics, fitted, out)
 
     run_parallel(count, _parts(pairs.word_ptr, topics.shape[1]), n_jobs)
 
@@ -149,8 +149,9 @@ def fit_documents(
     prior = document_prior(alpha, n_docs, alpha_row)
     out = Fitted(np.empty_like(doc), np.empty(len(pairs.word)), np.empty(n_docs), np.empty(n_docs))
 
-    def run(docs: tuple[int, int]) -> None:
-        vb.fit_documents(*docs, pairs, topics, prior, plain, work, doc, out, private(doc[0]), private(doc[0]))
+    def run(doc_range: tuple[int, int]) -> None:
+        sums, before = private(doc[0]), private(doc[0])
+        vb.fit_documents(*doc_range, pairs, topics, prior, plain, work, doc, out, sums, before)
 
     run_parallel(run, _parts(pairs.ptr, topics.shape[1]), work.n_jobs)
     return out
@@ -186,14 +187,14 @@ def _iterate_exact(pairs: PairIndex, state: VariationalState, prior: Prior) -> t
     """Distributions of all counts from γ, then one pass over the pairs."""
     every = np.arange(len(pairs.word))
     by_word_count = np.bincount(pairs.word, pairs.count, minlength=len(prior.beta)).astype(np.int64)
-    docs = _distributions(pairs.ptr, every, pairs.doc_weight.astype(np.int64), pairs, state.gamma)
-    words = _distributions(pairs.word_ptr, pairs.by_word, by_word_count, pairs, state.gamma)
+    of_docs = _distributions(pairs.ptr, every, pairs.doc_weight.astype(np.int64), pairs, state.gamma)
+    of_words = _distributions(pairs.word_ptr, pairs.by_word, by_word_count, pairs, state.gamma)
     total = int(pairs.count.sum())
     ends = np.array([0, len(every)])
-    topics = _distributions(ends, every, np.array([total]), pairs, state.gamma).pmf.reshape(prior.n_topics, -1)
+    of_topics = _distributions(ends, every, np.array([total]), pairs, state.gamma)
     moved = exact.sweep(
-        pairs, every, state.gamma, prior.alpha[0], word_prior(prior), prior.beta_sum, docs, words, topics,
-        np.empty(total + 2),
+        pairs, every, state.gamma, prior.alpha[0], word_prior(prior), prior.beta_sum, of_docs, of_words,
+        of_topics.pmf.reshape(prior.n_topics, -1), np.empty(total + 2),
     )  # fmt: skip
     return from_gamma(pairs, state.gamma, "cvb_exact", prior), moved
 
@@ -228,8 +229,8 @@ def _bound_vb(pairs: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
     topics = exp_topics(state.word, n_jobs)
     fit = np.empty(len(state.doc))
 
-    def run(docs: tuple[int, int]) -> None:
-        vb.log_norms(*docs, pairs, topics, state.doc, fit)
+    def run(doc_range: tuple[int, int]) -> None:
+        vb.log_norms(*doc_range, pairs, topics, state.doc, fit)
 
     run_parallel(run, _parts(pairs.ptr, topics.shape[1]), n_jobs)
     used = np.diff(pairs.ptr) > 0
@@ -345,8 +346,8 @@ def fold_in(
         return out
     prior = document_prior(alpha, corpus.n_docs, alpha_row)
 
-    def run(docs: tuple[int, int]) -> None:
-        collapsed.fold_in(*docs, pairs, phi, prior, mode == "cvb", tol, max_rounds, out)
+    def run(doc_range: tuple[int, int]) -> None:
+        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out)
 
     run_parallel(run, _parts(ptr, n_topics), n_jobs)
     return out

@@ -1,12 +1,12 @@
 """Collapsed variational Bayes for LDA: zero-order (CVB0, CGS_p eq. 6) and Gaussian (CVB, eqs. 16 to 18 of its paper).
 
 One distribution γ over topics for each distinct (document, word) pair. All counts hold their prior: ``doc[d, k]`` is
-α_k + E[n_dk], ``word[v, k]`` is β_vk + E[n_vk], ``topic[k]`` is Σ_v β_vk + E[n_k]; variances are kept beside them for
+α_k + E[n_dk], ``word[v, k]`` is β_vk + E[n_vk], ``topic[k]`` is Σ_v β_vk + E[n_k]; variances stand beside them for
 the Gaussian form. An update takes one token of the pair out of the three counts, not the pair's whole multiplicity n,
 since the other n − 1 tokens are variables of their own; the new γ goes back n times. Of a pair that weighs less than a
 token (fractional counts) what is taken out is the pair's own weight.
 
-The loops over topics are kept short: with more than a few arrays LLVM gives up telling them apart and vectorises none.
+The loops over topics are short: with more than a few arrays LLVM gives up telling them apart and vectorises none.
 """
 
 import numpy as np

@@ -121,11 +121,11 @@ def build(ptr: Int64Array, order: Int64Array, count: FloatArray, gamma: FloatArr
 @kernel
 def sweep(
     pairs: PairIndex, every: Int64Array, gamma: FloatArray, alpha: FloatArray, beta: FloatArray, beta_sum: FloatArray,
-    docs: Distributions, words: Distributions, topic_pmf: FloatArray, work: FloatArray,
+    of_docs: Distributions, of_words: Distributions, topic_pmf: FloatArray, work: FloatArray,
 ) -> float:  # fmt: skip
     """Update every pair once by eq. 15; returns Σ n Σ_k |Δγ_k|. ``every`` has the numbers of all pairs."""
     ptr, count, word_ptr, by_word = pairs.ptr, pairs.count, pairs.word_ptr, pairs.by_word
-    doc_at, doc_pmf, word_at, word_pmf = docs.ptr, docs.pmf, words.ptr, words.pmf
+    doc_at, doc_pmf, word_at, word_pmf = of_docs.ptr, of_docs.pmf, of_words.ptr, of_words.pmf
     n_topics = gamma.shape[1]
     weight = np.empty(n_topics)
     moved = 0.0

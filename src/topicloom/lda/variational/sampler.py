@@ -62,7 +62,7 @@ class Movement:
 
 @dataclass(frozen=True)
 class Collections:
-    """What documents in collections add to an iteration: see ``compound.variational``."""
+    """What documents in collections add to an iteration: see ``compound.vem``."""
 
     start: Callable[[VariationalState, Prior], VariationalState]
     fit: Callable[[PairIndex, VariationalState, Prior, bool], tuple[VariationalState, Prior, float]]
