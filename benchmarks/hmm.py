@@ -21,8 +21,8 @@ from topicloom.corpus import Corpus
 from topicloom.engine.sampler import Key
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.hmm import em as hmm_em
-from topicloom.hmm import paths as hmm
-from topicloom.hmm.paths import HMMPrior
+from topicloom.hmm import forward_backward, gibbs
+from topicloom.hmm.state import HMMPrior, make_hmm_prior, make_parameters
 
 SEED = 1
 Usual = tuple[FloatArray, FloatArray, FloatArray]  # initial [K], transition [K, K], emission [K, V]
@@ -35,18 +35,18 @@ def drawn_parameters(n_states: int, n_symbols: int, seed: int) -> Usual:
 
 
 def simulated(n_symbols: int, n_states: int, length: int) -> Corpus:
-    given = hmm.make_parameters(*drawn_parameters(n_states, n_symbols, SEED))
-    _, (symbols,) = hmm.simulate(given, np.array([length]), SEED)
+    given = make_parameters(*drawn_parameters(n_states, n_symbols, SEED))
+    _, (symbols,) = forward_backward.simulate(given, np.array([length]), SEED)
     return Corpus(symbols, np.array([0, length]), tuple(map(str, range(n_symbols))), ordered=True)
 
 
 def flat(n_states: int, n_symbols: int) -> HMMPrior:
-    return hmm.make_hmm_prior(np.ones(n_states), np.ones((n_states, n_states)), np.ones((n_states, n_symbols)))
+    return make_hmm_prior(np.ones(n_states), np.ones((n_states, n_states)), np.ones((n_states, n_symbols)))
 
 
 class Ours:
     def __init__(self, corpus: Corpus, start: Usual, iterations: int) -> None:
-        self._corpus, self._start, self._iterations = corpus, hmm.make_parameters(*start), iterations
+        self._corpus, self._start, self._iterations = corpus, make_parameters(*start), iterations
         self._prior = flat(len(start[0]), corpus.n_words)
         self.found = self._start
 
@@ -57,10 +57,10 @@ class Ours:
         self.found = given
 
     def decode(self) -> None:
-        self.best = float(hmm.best_paths(self._corpus, self.found)[0].sum())
+        self.best = float(forward_backward.best_paths(self._corpus, self.found)[0].sum())
 
     def score(self) -> float:
-        return float(hmm.log_likelihoods(self._corpus, self.found).sum())
+        return float(forward_backward.log_likelihoods(self._corpus, self.found).sum())
 
 
 class Hmmlearn:
@@ -103,13 +103,13 @@ def sweeps(corpus: Corpus, n_states: int, paths: Sequence[int], rounds: int, clo
     """A row a sampler and number of paths; their sweeps take turns."""
     prior = flat(n_states, corpus.n_words)
     rows = []
-    for sampler in hmm.SAMPLERS:
-        states = [hmm.init(corpus, prior, m, Key(SEED, 0, 0)) for m in paths]
+    for sampler in gibbs.SAMPLERS:
+        states = [gibbs.init(corpus, prior, m, Key(SEED, 0, 0)) for m in paths]
         done = [0] * len(paths)
 
         def sweep(i: int, sampler: str = sampler, states: Any = states, done: Any = done) -> None:
             done[i] += 1
-            states[i], _ = hmm.sweep(corpus, states[i], prior, Key(SEED, 0, done[i]), sampler)
+            states[i], _ = gibbs.sweep(corpus, states[i], prior, Key(SEED, 0, done[i]), sampler)
 
         for i in range(len(paths)):
             sweep(i)

@@ -27,6 +27,7 @@ from topicloom.engine.prior import make_prior
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.evaluation import completion_perplexity
 from topicloom.lda.variational import batch as v
+from topicloom.lda.variational.state import pair_index
 
 ALPHA, BETA, SEED = 0.1, 0.1, 0
 BATCH, OFFSET, DECAY = 128, 10.0, 0.7
@@ -138,7 +139,7 @@ def compare(name: str, data: Path, n_topics: int, iterations: int, online: bool,
 
 def iteration_seconds(corpus: Corpus, n_topics: int, mode: v.Mode, n_jobs: int = 1, shards: int = 1) -> float:
     """Best of a few iterations, after one that compiles and one that settles; of one thread in processor time."""
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     prior = make_prior(np.full(n_topics, ALPHA), np.full(corpus.n_words, BETA), corpus.n_docs)
     state = v.start(index, mode, prior, SEED, 0)
     work = v.Work(doc_rounds=5, doc_tol=0.0, n_shards=shards, n_jobs=n_jobs)

@@ -13,6 +13,7 @@ from topicloom.engine.run import Plan, run_chains, start_chain
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.variational import batch as v
 from topicloom.lda.variational.sampler import _FRESH
+from topicloom.lda.variational.state import pair_index
 
 VARIATIONAL = ("VB", "VB, one round", "CVB", "CVB0")
 METHODS = (*VARIATIONAL, "Gibbs")
@@ -47,7 +48,7 @@ def variational_states(
 ) -> Iterator[tuple[int, v.PairIndex, v.VariationalState]]:
     """The state after each of the given iterations; "one round" updates each document once an iteration."""
     mode = _MODE[method]
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, mode, prior, seed, 0)
     for iteration in range(1, grid[-1] + 1):
         work = v.Work(doc_rounds=1) if method == "VB, one round" else v.Work(fresh=iteration <= _FRESH)

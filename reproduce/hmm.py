@@ -20,8 +20,9 @@ from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.engine.run import Plan, run_chains, start_chain
 from topicloom.errors import InputError
-from topicloom.hmm import paths as hmm
+from topicloom.hmm import forward_backward
 from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler
+from topicloom.hmm.state import Parameters, make_hmm_prior, make_parameters
 
 STAY = 0.55
 DATA_SEED, SEED = 0, 1
@@ -46,13 +47,13 @@ def emissions(high: float) -> FloatArray:
     return np.array([even, even[::-1]])
 
 
-def truth(high: float) -> hmm.Parameters:
+def truth(high: float) -> Parameters:
     transition = np.array([[STAY, 1 - STAY], [1 - STAY, STAY]])
-    return hmm.make_parameters(np.full(2, 0.5), transition, emissions(high))
+    return make_parameters(np.full(2, 0.5), transition, emissions(high))
 
 
 def sequence(n_symbols: int, high: float) -> Corpus:
-    _, (symbols,) = hmm.simulate(truth(high), np.array([n_symbols]), DATA_SEED)
+    _, (symbols,) = forward_backward.simulate(truth(high), np.array([n_symbols]), DATA_SEED)
     return Corpus(symbols, np.array([0, n_symbols]), tuple(map(str, range(10))), ordered=True)
 
 
@@ -66,7 +67,7 @@ class Found:
 
 def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
     """All runs of one method; the starts of one number are the same parameters for every method."""
-    prior = hmm.make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 10)))
+    prior = make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 10)))
     em = method == "BW"
     sampler = em_sampler(1e-3, prior) if em else gibbs_sampler(*SAMPLERS[method], prior)
     max_iter = settings.iterations if em else settings.sweeps
@@ -77,7 +78,7 @@ def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
         if run_chains(sampler, corpus, [chain], plan):
             raise KeyboardInterrupt
         given = estimate(corpus, chain, plan.estimator)
-        found.append((float(hmm.log_likelihoods(corpus, given).sum()), given))
+        found.append((float(forward_backward.log_likelihoods(corpus, given).sum()), given))
         note(f"{method}, run {run + 1} of {settings.runs}: {found[-1][0]:.1f} after {chain.sweep}")
     found.sort(key=lambda pair: pair[0])
     return Found(np.array([value for value, _ in found]), found[-1][1].emission.T)
@@ -110,7 +111,7 @@ def verdicts(found: dict[str, Found], level: float, independent: float) -> list[
 
 
 def report(corpus: Corpus, found: dict[str, Found], high: float) -> str:
-    level = float(hmm.log_likelihoods(corpus, truth(high)).sum())
+    level = float(forward_backward.log_likelihoods(corpus, truth(high)).sum())
     independent = one_symbol_at_a_time(corpus)
     n_runs = max(len(f.values) for f in found.values())
     rows: list[list[str]] = [
@@ -143,7 +144,7 @@ def draw(corpus: Corpus, found: dict[str, Found], high: float, folder: Path) -> 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    level = float(hmm.log_likelihoods(corpus, truth(high)).sum())
+    level = float(forward_backward.log_likelihoods(corpus, truth(high)).sum())
     figure, axes = pyplot.subplots(figsize=(5.5, 3.8), layout="constrained")
     for method, f in found.items():
         axes.plot(np.arange(1, len(f.values) + 1), f.values - level, marker="o", markersize=3, label=method)

@@ -30,7 +30,8 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.state import AnyState, rebuild_counts
 from topicloom.errors import InputError
 from topicloom.files.arrays import as_path
-from topicloom.labeled.sampler import LabeledState, SoftLabeledState
+from topicloom.labeled.cvb0 import SoftLabeledState
+from topicloom.labeled.gibbs import LabeledState
 from topicloom.numerics.jit import kernel
 
 PathLike = str | os.PathLike[str]

@@ -6,30 +6,29 @@ from scipy.stats import binom, kstest
 
 from tests.oracles import compound
 from tests.oracles import lda as oracle
-from topicloom.compound import mixture_kernels as kernels
 from topicloom.compound import mixtures
 from topicloom.compound.mixtures import Mixing, Mixtures
 from topicloom.compound.sampler import with_mixtures
 from topicloom.datasets import synthetic_compound
+from topicloom.engine.documents_by_count import DocumentsByCount, documents_by_count, expected_tables
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Chain, Plan, advance
 from topicloom.engine.sampler import Key
-from topicloom.engine.table_counts import Tails, expected_tables, tails
 from topicloom.lda.gibbs import get_sampler
 from topicloom.numerics.rng import stream
 
 
-def tails_of(counts: np.ndarray) -> Tails:
+def by_count_of(counts: np.ndarray) -> DocumentsByCount:
     """Documents × cells."""
     parts = [
         np.array([(counts[:, c] >= n).sum() for n in range(1, counts[:, c].max() + 1)]) for c in range(counts.shape[1])
     ]
-    return Tails(
+    return DocumentsByCount(
         np.concatenate(([0], np.cumsum([len(part) for part in parts]))), np.concatenate(parts).astype(np.int64)
     )
 
 
-def test_tails_count_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     data = synthetic_compound(3, [7, 1, 12], 20, 4, doc_length=9.0, seed=1)
     corpus = data.corpus
     row = np.repeat([0, 1, 2], [7, 1, 12])
@@ -37,36 +36,38 @@ def test_tails_count_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = np.zeros((20, 12), int)
     np.add.at(expected, (corpus.token_docs, row[corpus.token_docs] * 4 + data.z), 1)
     for block in (1 << 20, 20):  # at once, and as a corpus of many blocks
-        monkeypatch.setattr("topicloom.engine.table_counts._BLOCK", block)
+        monkeypatch.setattr("topicloom.engine.documents_by_count._BLOCK", block)
         for n_jobs in (1, 2, 3, 30):
-            for found, right in zip(tails(corpus, data.z, prior, n_jobs), tails_of(expected), strict=True):
+            for found, right in zip(
+                documents_by_count(corpus, data.z, prior, n_jobs), by_count_of(expected), strict=True
+            ):
                 np.testing.assert_array_equal(found, right)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (30, 0.6), (30, 0.04), (400, 0.01), (9, 1e-3)])
 def test_binomial_draws(n: int, p: float) -> None:
     rng = stream(1, n)
-    drawn = np.bincount([kernels.binomial(rng, n, p) for _ in range(20_000)], minlength=n + 1)
+    drawn = np.bincount([mixtures.binomial(rng, n, p) for _ in range(20_000)], minlength=n + 1)
     assert oracle.chi_square(drawn, binom.pmf(np.arange(n + 1), n, p)) > oracle.FALSE_ALARM
 
 
 def test_binomial_limits() -> None:
     rng = stream(2)
-    assert [kernels.binomial(rng, 50, p) for p in (0.0, 5e-324, 1.0, 2.0)] == [0, 0, 50, 50]
-    assert kernels.binomial(rng, 0, 0.4) == 0
+    assert [mixtures.binomial(rng, 50, p) for p in (0.0, 5e-324, 1.0, 2.0)] == [0, 0, 50, 50]
+    assert mixtures.binomial(rng, 0, 0.4) == 0
 
 
-def draw_tables(found: Tails, base: np.ndarray, n: int, seed: int) -> np.ndarray:
+def draw_tables(found: DocumentsByCount, base: np.ndarray, n: int, seed: int) -> np.ndarray:
     out = np.empty((n, len(base)))
     rng = stream(seed)
     for i in range(n):
-        kernels.draw_tables(*found, base, rng, out[i])
+        mixtures.draw_tables(found, base, rng, out[i])
     return out.astype(int)
 
 
 @pytest.mark.parametrize(("n", "a"), [(2, 0.4), (5, 0.7), (12, 2.5), (12, 0.05), (60, 3.0), (150, 0.3)])
 def test_tables_of_one_document_have_stirling_numbers(n: int, a: float) -> None:
-    drawn = draw_tables(tails_of(np.array([[n]])), np.array([a]), 20_000, seed=3)[:, 0]
+    drawn = draw_tables(by_count_of(np.array([[n]])), np.array([a]), 20_000, seed=3)[:, 0]
     assert oracle.chi_square(np.bincount(drawn, minlength=n + 1), compound.table_probability(n, a)) > oracle.FALSE_ALARM
 
 
@@ -76,19 +77,19 @@ def test_tables_of_many_documents_are_sums(a: float) -> None:
     exact = np.ones(1)
     for n in counts:
         exact = np.convolve(exact, compound.table_probability(n, a))
-    drawn = draw_tables(tails_of(counts[:, None]), np.array([a]), 20_000, seed=4)[:, 0]
+    drawn = draw_tables(by_count_of(counts[:, None]), np.array([a]), 20_000, seed=4)[:, 0]
     assert oracle.chi_square(np.bincount(drawn, minlength=len(exact)), np.maximum(exact, 0)) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("a", [0.0, 5e-324, 1e-200])
 def test_tables_where_the_concentration_underflows(a: float) -> None:
-    found = tails_of(np.array([[3, 0], [1, 0], [900, 2]]))
+    found = by_count_of(np.array([[3, 0], [1, 0], [900, 2]]))
     np.testing.assert_array_equal(draw_tables(found, np.array([a, a]), 3, seed=5), [[3, 1]] * 3)
 
 
 def test_large_counts_are_quick() -> None:
     """A topic that a thousand documents have a thousand tokens of: the cost is that of the largest count."""
-    found = Tails(np.array([0, 1000]), np.full(1000, 1000))
+    found = DocumentsByCount(np.array([0, 1000]), np.full(1000, 1000))
     drawn = draw_tables(found, np.array([0.5]), 200, seed=6)[:, 0]
     p = 0.5 / (0.5 + np.arange(1000))
     mean, sd = 1000 * p.sum(), np.sqrt(1000 * np.sum(p * (1 - p)))
@@ -100,7 +101,7 @@ def test_density_and_slopes_are_those_of_the_definition() -> None:
     counts = rng.integers(0, 6, (9, 4))
     counts[:, 2] = 0
     alpha, gamma = np.array([0.4, 1.2, 0.7, 2.0]), 2.3
-    found = tails_of(counts)
+    found = by_count_of(counts)
 
     def by_definition(phi: np.ndarray) -> float:
         size = np.abs(phi)
@@ -110,9 +111,9 @@ def test_density_and_slopes_are_those_of_the_definition() -> None:
 
     phi, drift = np.array([0.8, -1.4, 0.05, 2.2]), np.empty(4)
     other = np.array([1.1, 0.2, -0.7, 0.4])
-    value = kernels.log_density(0, *found, gamma, alpha, phi, drift)
+    value = mixtures.log_density(0, found, gamma, alpha, phi, drift)
     slopes = (drift - 1) / phi  # eq. 39; drift is |φ| times it times the sign, plus one
-    change = kernels.log_density(0, *found, gamma, alpha, other, np.empty(4)) - value
+    change = mixtures.log_density(0, found, gamma, alpha, other, np.empty(4)) - value
     assert change == pytest.approx(by_definition(other) - by_definition(phi), rel=1e-12)
     for k in range(4):
         step = np.zeros(4)
@@ -121,7 +122,7 @@ def test_density_and_slopes_are_those_of_the_definition() -> None:
         assert slopes[k] == pytest.approx(numeric, rel=1e-6, abs=1e-6)
     tables = np.empty(4)
     a = gamma * np.abs(phi) / np.abs(phi).sum()
-    expected_tables(*found, a, tables)
+    expected_tables(found, a, tables)
     exact = [sum(compound.table_probability(n, a[k]) @ np.arange(n + 1) for n in counts[:, k]) for k in range(4)]
     np.testing.assert_allclose(tables, exact, rtol=1e-12)
 
@@ -246,7 +247,7 @@ def test_gamma_maximises_the_likelihood() -> None:
     corpus, row = data.corpus, np.repeat([0, 1], 150)
     prior = make_prior(np.ones((2, 4)), np.ones(30), 300, alpha_row=row)
     now = mixtures.start_mixtures(data.pi, 1.0, np.ones(4))
-    found = tails(corpus, data.z, prior)
+    found = documents_by_count(corpus, data.z, prior)
     for _ in range(100):
         now.gamma = mixtures.learn_gamma(found, corpus.doc_lengths, now)
 

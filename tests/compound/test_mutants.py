@@ -9,6 +9,7 @@ from tests.compound.test_mixtures import mixer
 from tests.helpers.mutating import REJECT, mutate
 from tests.oracles import compound
 from tests.oracles import lda as oracle
+from topicloom.engine.documents_by_count import DocumentsByCount
 from topicloom.numerics.rng import stream
 
 AGS = {
@@ -19,7 +20,7 @@ AGS = {
     ],
 }
 COUNTING = {
-    "tables of exactly so many tokens": [("            times[i] += times[i + 1]\n", "            pass\n")],
+    "tables of exactly so many tokens": [("            n_docs[i] += n_docs[i + 1]\n", "            pass\n")],
     "document left in the next one's counts": [("            doc[k] = 0\n", "            doc[k] = 1\n")],
     "collection of the first document for all": [("np.int64(row[d])", "np.int64(row[0])")],
 }
@@ -52,10 +53,9 @@ def step_with(
     counts: Sequence[tuple[str, str]] = (),
 ) -> object:
     """The package's step with changes to its kernels, to itself and to the counts it needs, as plain Python."""
-    wrong, counting = mutate("compound.mixtures", *step), mutate("engine.table_counts", *counts)
-    kernel = mutate("compound.mixture_kernels", *kernels)
-    kernel.log_density.__globals__["slope"] = counting.slope
-    wrong.step.__globals__.update(kernels=kernel, tails=counting.tails, expected_tables=counting.expected_tables)
+    wrong, counting = mutate("compound.mixtures", *step, *kernels), mutate("engine.documents_by_count", *counts)
+    names = ("documents_by_count", "expected_tables", "slope")
+    wrong.step.__globals__.update({name: getattr(counting, name) for name in names})
     return wrong.step
 
 
@@ -90,8 +90,8 @@ def test_wrong_auxiliary_variables_are_rejected(name: str) -> None:
 
 RARE = {
     "candidates all taken": [("uniform(stream) * (a + i) < a + first", "True")],
-    "candidates of the block's first token alone": [("    for i in range(first, stop):\n        n += times[i]\n",
-                                                     "    n = times[first]\n")],
+    "candidates of the block's first token alone": [("    for i in range(first, stop):\n        n += n_docs[i]\n",
+                                                     "    n = n_docs[first]\n")],
     "candidates one too far": [("at, tables = -1.0, 0", "at, tables = 0.0, 0")],
     "blocks that overlap": [("                i = end\n", "                i = (i + end + 1) // 2\n")],
 }  # fmt: skip
@@ -101,18 +101,18 @@ def table_p_value(draw_tables, n: int = 40, a: float = 0.4) -> float:
     """p-value of numbers of tables in a document of n tokens, most of which open one rarely."""
     rng, out, drawn = stream(3), np.empty(1), np.zeros(n + 1)
     for _ in range(4000):
-        draw_tables(np.array([0, n]), np.ones(n, np.int64), np.array([a]), rng, out)
+        draw_tables(DocumentsByCount(np.array([0, n]), np.ones(n, np.int64)), np.array([a]), rng, out)
         drawn[int(out[0])] += 1
     return oracle.chi_square(drawn, compound.table_probability(n, a))
 
 
 def test_unchanged_rare_tables_pass() -> None:
-    assert table_p_value(mutate("compound.mixture_kernels").draw_tables) > oracle.FALSE_ALARM
+    assert table_p_value(mutate("compound.mixtures").draw_tables) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", RARE)
 def test_wrong_rare_tables_are_rejected(name: str) -> None:
-    assert table_p_value(mutate("compound.mixture_kernels", *RARE[name]).draw_tables) < REJECT
+    assert table_p_value(mutate("compound.mixtures", *RARE[name]).draw_tables) < REJECT
 
 
 @pytest.mark.parametrize("name", AGS_STEP)

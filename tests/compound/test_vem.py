@@ -10,7 +10,6 @@ from scipy.special import gammaln
 from tests.oracles import compound
 from tests.oracles import lda as oracle
 from topicloom.compound import vem
-from topicloom.compound.variational import with_collections
 from topicloom.datasets import synthetic_compound
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Plan, advance, start_chain
@@ -36,7 +35,7 @@ def chain_of(corpus, row, own: vem.Settings, *, learn_beta: bool = False, rounds
         seed=seed, max_iter=100, burn_in=None, thin=1, estimator="standard", learn_beta=learn_beta,
         learn_more=own.learn_gamma or own.alpha_prior is not None, learn_from=2, learn_every=1, trace_every=1,
     )  # fmt: skip
-    sampler = variational_sampler(Settings("vb", 0.0, 1e-3, rounds), corpus, with_collections(own, row))
+    sampler = variational_sampler(Settings("vb", 0.0, 1e-3, rounds), corpus, vem.with_collections(own, row))
     return start_chain(sampler, corpus, prior, seed, 0), plan, sampler
 
 

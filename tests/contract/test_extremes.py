@@ -13,12 +13,12 @@ import pytest
 
 import topicloom as tl
 from tests.contract import extremes
-from topicloom.compound import mixture_kernels as mixtures
+from topicloom.compound import mixtures
 from topicloom.compound.mixtures import draw_alpha
 from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
-from topicloom.hmm.paths import Parameters
 from topicloom.hmm.sampler import HMMCounts
+from topicloom.hmm.state import Parameters
 from topicloom.lda.variational import collapsed as variational_collapsed
 from topicloom.lda.variational import stochastic
 from topicloom.medlda import augment

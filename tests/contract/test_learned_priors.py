@@ -16,11 +16,11 @@ import topicloom as tl
 from topicloom.compound import mixtures, vem
 from topicloom.datasets import docstrings, synthetic_lda
 from topicloom.engine import learn_priors as hyper
+from topicloom.engine.documents_by_count import documents_by_count
 from topicloom.engine.estimator.published import _ALIKE, mean_distance
 from topicloom.engine.learn_priors import MOST
 from topicloom.engine.prior import make_prior
 from topicloom.engine.state import rebuild_counts
-from topicloom.engine.table_counts import tails
 from topicloom.errors import AlikeTopicsWarning, PriorsWarning
 from topicloom.lda.variational import priors as variational_priors
 
@@ -142,7 +142,7 @@ def test_documents_and_topics_that_are_alike_do_not_raise_priors_without_end(req
     state = rebuild_counts(corpus, np.tile(np.repeat(np.arange(3), 10), 3000), 3)
     prior = make_prior(np.ones(3), np.ones(3), 3000)
     now = mixtures.start_mixtures(np.full((1, 3), 1 / 3), 1.0, np.ones(3))
-    found = tails(corpus, state.z, prior)
+    found = documents_by_count(corpus, state.z, prior)
     seen = vem.Evidence(np.array([3000]), 3000 * np.log(np.full((1, 3), 1 / 3)), 30.0)
     words = tl.from_matrix(np.full((20, 50), 2))
     even = rebuild_counts(words, np.repeat(np.arange(20), 100), 20)

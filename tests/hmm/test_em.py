@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from topicloom import HMM
 from topicloom.errors import InputError
 from topicloom.hmm import em as hmm_em
-from topicloom.hmm import paths as hmm
+from topicloom.hmm.state import make_hmm_prior, make_parameters
 
 
 @pytest.mark.parametrize("prior", [1.0, 2.5])
@@ -26,8 +26,8 @@ def test_em_stands_still_at_a_maximum(sequences) -> None:
     model = HMM(2, method="em", max_iter=5000, tol=1e-12, random_state=1).fit(sequences)
     assert model.converged_
     corpus = model.corpus_
-    prior = hmm.make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 4)))
-    given = hmm.make_parameters(model.initial_, model.transition_, model.emission_)
+    prior = make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 4)))
+    given = make_parameters(model.initial_, model.transition_, model.emission_)
     after, value = hmm_em.iterate(corpus, given, prior)
     assert value == pytest.approx(model.score(sequences), abs=1e-9)
     assert np.abs(after.emission - given.emission).max() < 1e-6

@@ -9,8 +9,10 @@ from scipy.stats import kstest
 
 from tests.oracles import hmm as hmm_oracle
 from tests.oracles import lda as oracle
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.sampler import Key
-from topicloom.hmm import paths as hmm
+from topicloom.hmm import forward_backward, gibbs
+from topicloom.hmm.state import Parameters, make_hmm_prior, make_parameters
 from topicloom.numerics import variates as gamma
 from topicloom.numerics.rng import stream
 
@@ -21,32 +23,32 @@ CASES = list(hmm_oracle.cases())
 @cache
 def case_of(which: str):
     case = hmm_oracle.cases()[which]
-    return case, hmm.make_hmm_prior(case.initial, case.transition, case.emission), hmm_oracle.posterior(case)
+    return case, make_hmm_prior(case.initial, case.transition, case.emission), hmm_oracle.posterior(case)
 
 
-@pytest.mark.parametrize("sampler", hmm.SAMPLERS)
+@pytest.mark.parametrize("sampler", gibbs.SAMPLERS)
 @pytest.mark.parametrize("which", CASES)
 def test_joint_posterior_of_all_paths_is_invariant(sampler: str, which: str) -> None:
     case, prior, known = case_of(which)
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = hmm.restore(case.corpus, z, case.n_states)
+        state = gibbs.restore(case.corpus, z, case.n_states)
         for t in range(SWEEPS):
-            state, _ = hmm.sweep(case.corpus, state, prior, Key(41, replicate, t), sampler)
+            state, _ = gibbs.sweep(case.corpus, state, prior, Key(41, replicate, t), sampler)
         return state.z
 
     p = hmm_oracle.invariance(case, sweep, REPLICATES, seed=42, known=known)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
-@pytest.mark.parametrize("sampler", hmm.SAMPLERS)
+@pytest.mark.parametrize("sampler", gibbs.SAMPLERS)
 def test_joint_posterior_is_reached_from_a_bad_start(sampler: str) -> None:
     case, prior, (states, p) = case_of("two paths, three states")
     observed = np.zeros(len(states))
     for chain in range(2500):
-        state = hmm.restore(case.corpus, np.zeros((case.n_paths, case.corpus.n_tokens), int), case.n_states)
+        state = gibbs.restore(case.corpus, np.zeros((case.n_paths, case.corpus.n_tokens), int), case.n_states)
         for t in range(20):
-            state, _ = hmm.sweep(case.corpus, state, prior, Key(43, chain, t), sampler)
+            state, _ = gibbs.sweep(case.corpus, state, prior, Key(43, chain, t), sampler)
         observed[oracle.state_number(state.z.ravel(), case.n_states)] += 1
     assert oracle.chi_square(observed, p) > oracle.FALSE_ALARM
 
@@ -79,8 +81,8 @@ def test_log_joint(which: str) -> None:
     case, prior, (states, _) = case_of(which)
     shape = (case.n_paths, case.corpus.n_tokens)
     for z in states[:: max(1, len(states) // 50)]:
-        state = hmm.restore(case.corpus, z.reshape(shape), case.n_states)
-        assert hmm.log_joint(state, prior) == pytest.approx(hmm_oracle.log_joint(case, z), abs=1e-12)
+        state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
+        assert gibbs.log_joint(state, prior) == pytest.approx(hmm_oracle.log_joint(case, z), abs=1e-12)
 
 
 def soft_by_definition(case, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -109,13 +111,13 @@ def test_conditionals_are_ratios_of_the_joint(which: str) -> None:
     case, prior, (states, _) = case_of(which)
     shape = (case.n_paths, case.corpus.n_tokens)
     for z in states[:: max(1, len(states) // 40)]:
-        state = hmm.restore(case.corpus, z.reshape(shape), case.n_states)
-        soft = hmm.expected_counts(case.corpus, state, prior, "cgs_p")
+        state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
+        soft = gibbs.expected_counts(case.corpus, state, prior, "cgs_p")
         initial, transition, emission = soft_by_definition(case, z.reshape(shape))
         assert np.abs(soft.moves[-1] - initial).max() < 1e-12
         assert np.abs(soft.moves[:-1] - transition).max() < 1e-12
         assert np.abs(soft.emission.T - emission).max() < 1e-12
-        again = hmm.restore(case.corpus, state.z, case.n_states)  # the state is as it was
+        again = gibbs.restore(case.corpus, state.z, case.n_states)  # the state is as it was
         assert all(np.array_equal(a, b) for a, b in zip(state, again, strict=True))
 
 
@@ -128,8 +130,8 @@ def test_dense_counts_have_the_mean_of_the_drawn_ones(which: str) -> None:
     for estimator in ("standard", "cgs_p"):
         total = [np.zeros(prior.moves.shape), np.zeros(prior.emission.shape)]
         for z, share in zip(states, p, strict=True):
-            state = hmm.restore(case.corpus, z.reshape(shape), case.n_states)
-            counts = hmm.expected_counts(case.corpus, state, prior, estimator)
+            state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
+            counts = gibbs.expected_counts(case.corpus, state, prior, estimator)
             total[0] += share * counts.moves
             total[1] += share * counts.emission
         means[estimator] = total
@@ -160,10 +162,10 @@ DOCS = [[0, 1, 1, 2, 0], [], [2], [1, 2, 2, 2]]
 def test_likelihood_posterior_and_best_path_by_listing(n_states: int, zeros: bool) -> None:
     corpus = oracle.tiny_corpus(DOCS, 3)
     usual = random_parameters(n_states, n_states, 3, zeros)
-    given = hmm.make_parameters(*usual)
-    values = hmm.log_likelihoods(corpus, given)
-    best_values, best = hmm.best_paths(corpus, given)
-    also, shares = hmm.posteriors(corpus, given)
+    given = make_parameters(*usual)
+    values = forward_backward.log_likelihoods(corpus, given)
+    best_values, best = forward_backward.best_paths(corpus, given)
+    also, shares = forward_backward.posteriors(corpus, given)
     assert np.array_equal(also, values)
     for s, sequence in enumerate(DOCS):
         if not sequence:
@@ -182,14 +184,13 @@ def test_likelihood_posterior_and_best_path_by_listing(n_states: int, zeros: boo
 
 @pytest.mark.parametrize("n_states", [1, 2, 3, 6])
 def test_expected_counts_by_listing(n_states: int) -> None:
-    from topicloom.hmm import forward as kernels
-
     docs = [doc for doc in DOCS if len(doc) < 5] if n_states == 6 else DOCS
     corpus = oracle.tiny_corpus(docs, 3)
     usual = random_parameters(20 + n_states, n_states, 3)
-    given = hmm.make_parameters(*usual)
+    given = make_parameters(*usual)
     moves, emission = np.zeros((n_states + 1, n_states)), np.zeros((3, n_states))
-    value = kernels.expect(corpus.words, corpus.doc_ptr, *given, np.empty((5, n_states)), np.empty(5), moves, emission)
+    room = forward_backward.room_for_forward(corpus, n_states)
+    value = forward_backward.expect(tokens_of(corpus), given, room, Parameters(moves, emission))
     expected_moves, expected_emission, total = np.zeros_like(moves), np.zeros_like(emission), 0.0
     for sequence in docs:
         if not sequence:
@@ -212,24 +213,24 @@ def test_long_sequences_neither_vanish_nor_lose_digits(n_states: int) -> None:
     """Against sums in logarithms, over 3000 symbols of which some are very improbable."""
     usual = list(random_parameters(3, n_states, 4))
     usual[2][:, 3] = 1e-120
-    given = hmm.make_parameters(*usual)
+    given = make_parameters(*usual)
     sequence = np.random.default_rng(4).integers(0, 4, 3000)
     corpus = oracle.tiny_corpus([sequence.tolist()], 4)
     initial, transition, emission = (np.log(x) for x in usual)
     a = initial + emission[:, sequence[0]]
     for v in sequence[1:]:
         a = np.logaddexp.reduce(a[:, None] + transition, axis=0) + emission[:, v]
-    assert hmm.log_likelihoods(corpus, given)[0] == pytest.approx(np.logaddexp.reduce(a), rel=1e-13)
-    share = hmm.posteriors(corpus, given)[1][0]
+    assert forward_backward.log_likelihoods(corpus, given)[0] == pytest.approx(np.logaddexp.reduce(a), rel=1e-13)
+    share = forward_backward.posteriors(corpus, given)[1][0]
     assert np.all(np.isfinite(share))
     assert np.abs(share.sum(axis=1) - 1).max() < 1e-12
 
 
 def test_impossible_sequences_have_no_probability() -> None:
-    given = hmm.make_parameters(np.array([1.0, 0.0]), np.eye(2), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    given = make_parameters(np.array([1.0, 0.0]), np.eye(2), np.array([[1.0, 0.0], [0.0, 1.0]]))
     corpus = oracle.tiny_corpus([[0, 0], [0, 1]], 2)
-    assert hmm.log_likelihoods(corpus, given).tolist() == [0.0, -np.inf]
-    assert hmm.best_paths(corpus, given)[0].tolist() == [0.0, -np.inf]
+    assert forward_backward.log_likelihoods(corpus, given).tolist() == [0.0, -np.inf]
+    assert forward_backward.best_paths(corpus, given)[0].tolist() == [0.0, -np.inf]
 
 
 # -- draws ---------------------------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def test_a_dirichlet_draw_with_a_tiny_parameter_is_still_one() -> None:
 
 def test_simulated_sequences_follow_the_model() -> None:
     usual = random_parameters(9, 3, 4)
-    states, symbols = hmm.simulate(hmm.make_parameters(*usual), np.full(4000, 3), seed=1)
+    states, symbols = forward_backward.simulate(make_parameters(*usual), np.full(4000, 3), seed=1)
     observed = np.zeros((3, 3, 4))
     for z, w in zip(states, symbols, strict=True):
         observed[z[0], z[1], w[2]] += 1

@@ -16,8 +16,9 @@ from tests.helpers.saved import file_of, put
 from tests.hmm.ways import EMISSION, IDS, INITIAL, LENGTHS, QUICK, TRANSITION, WAYS
 from topicloom import HMM, from_texts
 from topicloom.errors import InputError, InterruptedFitWarning, StorageError
-from topicloom.hmm import paths as hmm
+from topicloom.hmm import forward_backward, gibbs
 from topicloom.hmm.sequences import training_corpus
+from topicloom.hmm.state import make_parameters
 
 
 @pytest.mark.parametrize("way", WAYS, ids=IDS)
@@ -30,7 +31,9 @@ def test_the_truth_is_found(way, drawn) -> None:
     found = np.concatenate(model.predict(sequences))
     right = np.mean(np.array(order)[found] == np.concatenate(states))
     assert right > 0.85
-    truth = hmm.log_likelihoods(training_corpus(sequences, None)[0], hmm.make_parameters(INITIAL, TRANSITION, EMISSION))
+    truth = forward_backward.log_likelihoods(
+        training_corpus(sequences, None)[0], make_parameters(INITIAL, TRANSITION, EMISSION)
+    )
     assert model.score(sequences) > truth.sum() - 15
 
 
@@ -167,7 +170,7 @@ def test_priors_in_every_form(sequences) -> None:
     assert np.diag(sticky.transition_).min() > 0.99
 
 
-@pytest.mark.parametrize("sampler", hmm.SAMPLERS)
+@pytest.mark.parametrize("sampler", gibbs.SAMPLERS)
 def test_sparse_priors_are_fine(sampler: str, sequences) -> None:
     model = HMM(
         4, sampler=sampler, n_paths=2, initial_prior=1e-3, transition_prior=1e-3, emission_prior=1e-3, **QUICK,

@@ -15,8 +15,10 @@ import pytest
 from tests.helpers.sweeping import undecorated
 from tests.oracles import hmm as hmm_oracle
 from tests.oracles import lda as oracle
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.sampler import Key
-from topicloom.hmm import paths as hmm
+from topicloom.hmm import forward_backward, gibbs
+from topicloom.hmm.state import HMMState, Parameters, make_hmm_prior, no_counts
 from topicloom.numerics.rng import stream
 
 REPLICATES = 3000
@@ -39,7 +41,7 @@ def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
 @cache
 def case_of(which: str):
     case = hmm_oracle.cases()[which]
-    return case, hmm.make_hmm_prior(case.initial, case.transition, case.emission), hmm_oracle.posterior(case)
+    return case, make_hmm_prior(case.initial, case.transition, case.emission), hmm_oracle.posterior(case)
 
 
 def worst(sweep_of, n: int = REPLICATES, cases: tuple[str, ...] = WHICH) -> float:
@@ -55,15 +57,14 @@ def worst(sweep_of, n: int = REPLICATES, cases: tuple[str, ...] = WHICH) -> floa
 
 
 def collapsed(module: types.SimpleNamespace):
-    none = np.zeros((0, 0))
+    none = Parameters(np.zeros((0, 0)), np.zeros((0, 0)))
 
     def of(case, prior):
         def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-            state = hmm.restore(case.corpus, z, case.n_states)
+            state = gibbs.restore(case.corpus, z, case.n_states)
             for t in range(2):
                 rng = stream(51, replicate, t)
-                data = (case.corpus.words, case.corpus.doc_ptr)
-                module.visit_collapsed(*data, *state, *prior, rng, none, none, False)
+                module.visit_collapsed(tokens_of(case.corpus), state, prior, rng, False, none)
             return state.z
 
         return sweep
@@ -128,12 +129,12 @@ def any_sampler(module: types.SimpleNamespace, sampler: str):
 
 SHARED = {
     "counts of the first path alone": [
-        ("np.sum([moves for moves, _, _ in done], axis=0)", "done[0][0]"),
-        ("np.sum([emission for _, emission, _ in done], axis=0)", "done[0][1]"),
+        ("np.sum([counts.moves for counts, _ in done], axis=0)", "done[0][0].moves"),
+        ("np.sum([counts.emission for counts, _ in done], axis=0)", "done[0][0].emission"),
     ],
     "counts averaged over the paths": [
-        ("np.sum([moves for moves, _, _ in done], axis=0)", "np.mean([d[0] for d in done], axis=0)"),
-        ("np.sum([emission for _, emission, _ in done], axis=0)", "np.mean([d[1] for d in done], axis=0)"),
+        ("np.sum([counts.moves for counts, _ in done], axis=0)", "np.mean([d[0].moves for d in done], axis=0)"),
+        ("np.sum([counts.emission for counts, _ in done], axis=0)", "np.mean([d[0].emission for d in done], axis=0)"),
     ],
     "prior left out of the draw": [("prior.moves + counts.moves, moves", "1e-3 + counts.moves, moves")],
     "prior counted once a path": [
@@ -145,13 +146,13 @@ SHARED = {
 
 @pytest.mark.parametrize("sampler", ["partial", "blocked"])
 def test_the_unchanged_drawn_sweeps_pass(sampler: str) -> None:
-    assert worst(any_sampler(mutate("hmm.paths"), sampler)) > oracle.FALSE_ALARM
+    assert worst(any_sampler(mutate("hmm.gibbs"), sampler)) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.parametrize("sampler", ["partial", "blocked"])
 def test_wrong_sharing_is_rejected(sampler: str, name: str) -> None:
-    sweep = any_sampler(mutate("hmm.paths", *SHARED[name]), sampler)
+    sweep = any_sampler(mutate("hmm.gibbs", *SHARED[name]), sampler)
     cases = ("sticky, two paths", "two paths")
     assert worst(sweep, cases=cases) < REJECT or worst(sweep, 4 * REPLICATES, cases) < REJECT
 
@@ -165,13 +166,12 @@ def test_collapsed_counts_of_the_first_path_alone_are_rejected() -> None:
     def counted_by(module):
         def of(case, prior):
             def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-                state = hmm.restore(case.corpus, z, case.n_states)
+                state = gibbs.restore(case.corpus, z, case.n_states)
                 state.moves[:] = 0
                 state.emission[:] = 0
-                data = (case.corpus.words, case.corpus.doc_ptr)
-                module.count(*data, *state)
-                rng, none = stream(54, replicate), np.zeros((0, 0))
-                right.visit_collapsed(*data, *state, *prior, rng, none, none, False)
+                module.count(tokens_of(case.corpus), state)
+                rng, none = stream(54, replicate), Parameters(np.zeros((0, 0)), np.zeros((0, 0)))
+                right.visit_collapsed(tokens_of(case.corpus), state, prior, rng, False, none)
                 return state.z
 
             return sweep
@@ -203,21 +203,21 @@ DRAWN = {
 
 def drawn(module: types.SimpleNamespace, sampler: str):
     def of(case, prior):
-        longest = int(case.corpus.doc_lengths.max())
+        tokens = tokens_of(case.corpus)
 
         def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-            state = hmm.restore(case.corpus, z, case.n_states)
+            state = gibbs.restore(case.corpus, z, case.n_states)
             for t in range(2):
                 rng = stream(55, replicate, t)
-                given = hmm.draw_parameters(state, prior, rng)
-                moves, emission = np.zeros(state.moves.shape), np.zeros(state.emission.shape)
+                given = gibbs.draw_parameters(state, prior, rng)
+                counts = no_counts(prior)
                 for path in state.z:
-                    args = (case.corpus.words, case.corpus.doc_ptr, path, *given, rng, moves, emission)
                     if sampler == "partial":
-                        module.sweep_single(*args)
+                        module.sweep_single(tokens, path, given, rng, counts)
                     else:
-                        module.sweep_blocked(*args, np.empty((longest, case.n_states)), np.empty(longest))
-                state = hmm.HMMState(state.z, moves, emission)
+                        room = forward_backward.room_for_forward(case.corpus, case.n_states)
+                        module.sweep_blocked(tokens, path, given, rng, counts, room)
+                state = HMMState(state.z, counts.moves, counts.emission)
             return state.z
 
         return sweep
@@ -243,14 +243,13 @@ def soft_error(module: types.SimpleNamespace) -> float:
     """Largest difference between the mean dense counts and the mean counts over the exact posterior."""
     case, prior, (states, p) = case_of("two paths")
     shape = (case.n_paths, case.corpus.n_tokens)
-    difference = [np.zeros(prior.moves.shape), np.zeros(prior.emission.shape)]
+    difference = no_counts(prior)
     for z, share in zip(states, p, strict=True):
-        state = hmm.restore(case.corpus, z.reshape(shape), case.n_states)
-        soft = [np.zeros(d.shape) for d in difference]
-        data = (case.corpus.words, case.corpus.doc_ptr)
-        module.visit_collapsed(*data, *state, *prior, stream(0), *soft, True)
-        difference[0] += share * (soft[0] - state.moves)
-        difference[1] += share * (soft[1] - state.emission)
+        state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
+        soft = no_counts(prior)
+        module.visit_collapsed(tokens_of(case.corpus), state, prior, stream(0), True, soft)
+        difference.moves[:] += share * (soft.moves - state.moves)
+        difference.emission[:] += share * (soft.emission - state.emission)
     return float(max(np.abs(d).max() for d in difference))
 
 

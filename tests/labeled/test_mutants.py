@@ -5,8 +5,12 @@ import pytest
 
 from tests.helpers.mutating import REJECT, compiled_mutant, mutate
 from tests.oracles import lda as oracle
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.fold_in import Sampling, Sums
+from topicloom.engine.prior import DocumentPrior
 from topicloom.engine.state import rebuild_counts
+from topicloom.labeled.gibbs import LabeledState
 from topicloom.numerics.rng import path_key, stream
 
 GIBBS = {
@@ -34,13 +38,11 @@ def p_value(sweep, which: str, n: int) -> float:
     found = LabelSets(ptr, np.array([k for own in sets for k in own], np.int32), case.n_topics)
 
     def run(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = rebuild_counts(corpus, z, case.n_topics)
+        counts = rebuild_counts(corpus, z, case.n_topics)
+        state = LabeledState(counts.z, counts.word_topic, counts.topic, found.ptr, found.label)
         for t in range(2):
             rng, work = stream(31, replicate, t), np.zeros(2, np.int64)
-            sweep(
-                corpus.words, corpus.doc_ptr, *state, found.ptr, found.label, prior.alpha, prior.alpha_row, prior.beta,
-                prior.beta_sum, rng, work,
-            )  # fmt: skip
+            sweep(tokens_of(corpus), state, prior, rng, work)
         return state.z
 
     with np.errstate(all="ignore"):
@@ -91,10 +93,8 @@ def short_error(fold_in, n_chains: int = 100_000) -> float:
     error = np.sqrt(p @ (counts - mean) ** 2 / n_chains)
     corpus = oracle.tiny_corpus([doc], 3)
     hard, soft = np.zeros((1, n_topics)), np.zeros((1, n_topics))
-    fold_in(
-        0, 1, corpus.words, corpus.doc_ptr, phi, alpha, np.zeros(1, np.int32), path_key(5), n_chains, 12, 1, 1, hard,
-        soft,
-    )  # fmt: skip
+    prior, sampling = DocumentPrior(alpha, np.zeros(1, np.int32)), Sampling(n_chains, burn_in=12, thin=1, n_samples=1)
+    fold_in(0, 1, tokens_of(corpus), phi, prior, path_key(5), sampling, Sums(hard, soft))
     return float(max(np.abs((out[0] / n_chains - mean) / error).max() for out in (hard, soft)))
 
 

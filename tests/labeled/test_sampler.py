@@ -12,9 +12,10 @@ from topicloom.engine.run import Plan, run_chains, start_chain
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import rebuild_counts
 from topicloom.labeled import sampler as labeled
-from topicloom.labeled.sampler import SoftLabeledState
+from topicloom.labeled.cvb0 import SoftLabeledState
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.variational import batch as variational
+from topicloom.lda.variational.state import pair_index
 
 
 def label_sets(sets: list[list[int]], n_labels: int) -> LabelSets:
@@ -112,7 +113,7 @@ def test_all_labels_allowed_is_lda_bit_for_bit(n_labels: int) -> None:
 def test_cvb0_with_all_labels_is_that_of_lda(n_labels: int) -> None:
     corpus, prior = larger(n_labels)
     kernel = labeled.cvb0(all_labels(40, n_labels), corpus, prior)
-    index = variational.pair_index(corpus)
+    index = pair_index(corpus)
     soft = kernel.init(corpus, prior, Key(5, 1, 0))
     full = variational.start(index, "cvb0", prior, 5, 1)
     np.testing.assert_array_equal(soft.z.reshape(-1, n_labels), full.gamma)

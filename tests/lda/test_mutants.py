@@ -13,8 +13,9 @@ from tests.helpers.sweeping import sweep_once
 from tests.oracles import lda as oracle
 from topicloom.corpus import Corpus
 from topicloom.engine.blocks import tokens_of, whole
+from topicloom.engine.fold_in import Sampling, Sums
 from topicloom.engine.learn_priors import RATE
-from topicloom.engine.prior import Prior, make_prior
+from topicloom.engine.prior import DocumentPrior, Prior, make_prior
 from topicloom.engine.soft_counts import dense_scratch
 from topicloom.engine.state import rebuild_counts, rebuild_lists
 from topicloom.lda.gibbs.online_start import new_rows, place_first
@@ -338,10 +339,8 @@ def foldin_error(fold_in, doc: list[int], n_chains: int = 200_000) -> float:
     error = np.sqrt(p @ (counts - mean) ** 2 / n_chains)
     hard, soft = np.zeros((1, 3)), np.zeros((1, 3))
     corpus = oracle.tiny_corpus([doc], 3)
-    fold_in(
-        0, 1, corpus.words, corpus.doc_ptr, phi, alpha, np.zeros(1, np.int32), path_key(5), n_chains, 12, 1, 1,
-        hard, soft,
-    )  # fmt: skip
+    prior, sampling = DocumentPrior(alpha, np.zeros(1, np.int32)), Sampling(n_chains, burn_in=12, thin=1, n_samples=1)
+    fold_in(0, 1, tokens_of(corpus), phi, prior, path_key(5), sampling, Sums(hard, soft))
     return float(max(np.abs((out[0] / n_chains - mean) / error).max() for out in (hard, soft)))
 
 

@@ -11,7 +11,9 @@ import pytest
 
 from tests.helpers.sweeping import undecorated
 from tests.oracles import variational as slow
+from topicloom.engine.prior import DocumentPrior
 from topicloom.lda.variational import batch as v
+from topicloom.lda.variational.state import PairIndex, pair_index
 
 ACCEPT, REJECT = 3e-7, 1e-4
 
@@ -31,11 +33,11 @@ def mutate(module: str, *changes: tuple[str, str]) -> types.SimpleNamespace:
 def sweep_error(monkeypatch: pytest.MonkeyPatch, mode: v.Mode, module: str, changes: list[tuple[str, str]]) -> float:
     """Largest difference of two iterations from the definitions, over a few small corpora."""
     cases = [slow.small_case(seed, 2) for seed in range(3)]
-    starts = [v.start(v.pair_index(case.corpus), mode, case.prior, seed, 0) for seed, case in enumerate(cases)]
+    starts = [v.start(pair_index(case.corpus), mode, case.prior, seed, 0) for seed, case in enumerate(cases)]
     monkeypatch.setattr(v, "collapsed" if module == "collapsed" else "exact", mutate(module, *changes))
     worst = 0.0
     for case, state in zip(cases, starts, strict=True):
-        index = v.pair_index(case.corpus)
+        index = pair_index(case.corpus)
         for _ in range(2):
             expected = slow.collapsed_sweep(case.corpus, state.gamma, case.prior, mode)
             state, _ = v.iterate(index, state, mode, case.prior, v.Work())
@@ -100,7 +102,7 @@ def vb_errors(monkeypatch: pytest.MonkeyPatch, changes: list[tuple[str, str]]) -
     fall = error = 0.0
     for seed in range(2):
         case = slow.small_case(seed, 2, seeded=False)
-        index = v.pair_index(case.corpus)
+        index = pair_index(case.corpus)
         state = v.start(index, "vb", case.prior, seed, 0)
         last = -np.inf
         for _ in range(8):
@@ -153,8 +155,9 @@ def fold_error(fold_in: Callable[..., None]) -> float:
     phi = np.array([[0.5, 0.1], [0.2, 0.6], [0.3, 0.3]])
     alpha = np.array([0.3, 0.6])
     ptr, words, count = np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([2.0, 1.0, 3.0])
-    out = np.zeros((1, 2))
-    fold_in(0, 1, ptr, words, count, phi, alpha[None], np.zeros(1, np.int32), False, 1e-13, 2000, out)
+    out, first = np.zeros((1, 2)), np.zeros(3, np.int32)
+    pairs, prior = PairIndex(ptr, words, count, first, ptr, ptr), DocumentPrior(alpha[None], first[:1])
+    fold_in(0, 1, pairs, phi, prior, False, 1e-13, 2000, out)
     # The fixed point has one γ a pair; find it from the counts by plain iteration.
     gamma = np.full((3, 2), 0.5)
     for _ in range(3000):

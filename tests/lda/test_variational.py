@@ -11,6 +11,7 @@ from tests.oracles import variational as slow
 from topicloom.corpus import from_matrix
 from topicloom.lda.variational import batch as v
 from topicloom.lda.variational import exact
+from topicloom.lda.variational.state import pair_index
 from topicloom.numerics import special
 from topicloom.numerics.jit import kernel
 
@@ -55,7 +56,7 @@ def test_special_functions(which: int, x: np.ndarray, expected) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_sweep_is_the_definition_of_each_update(mode: v.Mode, n_topics: int, seed: int) -> None:
     case = slow.small_case(seed, n_topics)
-    index = v.pair_index(case.corpus)
+    index = pair_index(case.corpus)
     assert index.count.max() > 1 or seed  # a repeated word in a document: one token is left out, not all
     state = v.start(index, mode, case.prior, seed, 0)
     expected = slow.collapsed_sweep(case.corpus, state.gamma, case.prior, mode)
@@ -71,7 +72,7 @@ def test_a_sweep_is_the_definition_of_each_update(mode: v.Mode, n_topics: int, s
 def test_counts_stay_the_sums_of_gamma(mode: v.Mode, shards: int) -> None:
     case, _ = oracle.random_case(5, 12, 9, 4)
     case = oracle.Case(case.corpus, case.prior._replace(alpha=case.prior.alpha[:1]))
-    index = v.pair_index(case.corpus)
+    index = pair_index(case.corpus)
     state = v.start(index, mode, case.prior, 1, 0)
     for _ in range(30):
         state, _ = v.iterate(index, state, mode, case.prior, v.Work(n_shards=shards))
@@ -129,7 +130,7 @@ def test_a_deconvolution_that_lost_its_digits_is_seen() -> None:
 def test_bounds_are_their_definitions(seed: int) -> None:
     case = slow.small_case(seed)
     corpus, prior = case.corpus, case.prior
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, "cvb_exact", prior, seed, 0)
     state, _ = v.iterate(index, state, "cvb_exact", prior, v.Work())
     tokens = state.gamma[slow.token_pairs(corpus)]
@@ -149,7 +150,7 @@ def test_second_order_bound_is_near_the_exact_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     corpus = oracle.tiny_corpus([rng.integers(0, 6, 15).tolist() for _ in range(4)], 6)
     prior = oracle.make_prior(np.full(3, 0.5), np.full(6, 0.5), 4)
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, "cvb", prior, seed, 0)
     for _ in range(50):
         state, _ = v.iterate(index, state, "cvb", prior, v.Work())
@@ -166,7 +167,7 @@ def test_the_case_of_no_token_is_taken_exactly(mode: v.Mode) -> None:
     rng = np.random.default_rng(3)
     corpus = oracle.tiny_corpus([rng.integers(0, 30, 10).tolist() for _ in range(6)], 30)
     prior = oracle.make_prior(np.full(4, 0.05), np.full(30, 0.05), 6)
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, mode, prior, 0, 0)
     for _ in range(3):
         exactly = v.bound_exact(index, state.gamma, prior) / corpus.n_tokens
@@ -194,7 +195,7 @@ def test_vb_bound_never_falls(counts, n_topics: int, seed: int, alpha: float, be
     matrix[0, 0] += 1.0
     corpus = from_matrix(matrix)
     prior = oracle.make_prior(np.full(n_topics, alpha), np.full(4, beta), corpus.n_docs)
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, "vb", prior, seed, 0)
     last = -np.inf
     for _ in range(15):
@@ -219,7 +220,7 @@ def _risen(now: float, last: float) -> float:
 
 
 def converged(case: oracle.Case, mode: v.Mode, seed: int, iterations: int = 300) -> v.VariationalState:
-    index = v.pair_index(case.corpus)
+    index = pair_index(case.corpus)
     state = v.start(index, mode, case.prior, seed, 0)
     for _ in range(iterations):
         state, moved = v.iterate(index, state, mode, case.prior, v.Work(doc_tol=1e-9, doc_rounds=1000))
@@ -233,7 +234,7 @@ def test_collapsed_is_closer_to_the_posterior_than_vb(seed: int) -> None:
     """Eq. 13: bound(VB) ≤ bound(CVB) ≤ log p(x), from the same q(z) and each at its own best."""
     case = slow.small_case(seed)
     corpus, prior = case.corpus, case.prior
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     evidence = slow.log_evidence(case)
     pair = slow.token_pairs(corpus)
     best = {}
@@ -262,7 +263,7 @@ def test_exact_updates_never_lower_the_exact_bound_of_single_words(seed: int) ->
     rng = np.random.default_rng(seed)
     corpus = oracle.tiny_corpus([rng.permutation(5)[:4].tolist() for _ in range(4)], 5)
     prior = oracle.make_prior(rng.uniform(0.1, 1, 3), rng.uniform(0.1, 1, 5), 4)
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, "cvb_exact", prior, seed, 0)
     last = -np.inf
     for _ in range(20):
@@ -289,7 +290,7 @@ def test_gaussian_ends_near_the_exact_form(seed: int, prior: float) -> None:
     """Both forms from the same start to where they stay: within 1e-2 a token (the worst token may be further off)."""
     case = two_topic_case(seed, prior)
     gaussian, exactly = (converged(case, mode, 1, 150).gamma for mode in ("cvb", "cvb_exact"))
-    assert token_difference(v.pair_index(case.corpus), gaussian, exactly) < 1e-2
+    assert token_difference(pair_index(case.corpus), gaussian, exactly) < 1e-2
     assert np.abs(gaussian - exactly).max() < (0.1 if prior < 1 else 0.02)
 
 
@@ -298,7 +299,7 @@ def test_gaussian_ends_near_the_exact_form(seed: int, prior: float) -> None:
 def test_a_gaussian_step_is_near_the_exact_one(seed: int, prior: float) -> None:
     """One iteration of each from the exact form's end, where small priors would otherwise choose other optima."""
     case = two_topic_case(seed, prior)
-    index = v.pair_index(case.corpus)
+    index = pair_index(case.corpus)
     exactly = converged(case, "cvb_exact", 1, 150).gamma
     state = v.from_gamma(index, exactly.astype(np.float32), "cvb", case.prior)
     state, _ = v.iterate(index, state, "cvb", case.prior, v.Work())

@@ -8,6 +8,7 @@ from topicloom import from_matrix
 from topicloom.engine.prior import make_prior
 from topicloom.lda.variational import batch as v
 from topicloom.lda.variational.priors import fit_dirichlet, inverse_digamma, learn_priors
+from topicloom.lda.variational.state import pair_index
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_dirichlet_likelihood_is_maximised() -> None:
 def test_learned_priors_keep_counts_consistent(mode: v.Mode, counts: np.ndarray) -> None:
     corpus = from_matrix(counts)
     prior = make_prior(np.full(3, 0.4), np.full(40, 0.2), 60)
-    index = v.pair_index(corpus)
+    index = pair_index(corpus)
     state = v.start(index, mode, prior, 0, 0)
     for _ in range(5):
         state, _ = v.iterate(index, state, mode, prior, v.Work())

@@ -82,14 +82,14 @@ def test_only_streams_have_partial_fit(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("mode", STREAM)
-def test_a_step_is_its_definition(mode: stochastic.StreamMode, counts: np.ndarray) -> None:
+def test_a_step_is_its_definition(mode: stochastic.StochasticMode, counts: np.ndarray) -> None:
     """Counts after a batch are (1 − ρ) times the old ones plus ρ D/|B| times the batch's expected ones."""
     from scipy.special import digamma
 
     corpus = from_matrix(counts)
     prior = make_prior(np.array([0.3, 0.6, 0.2]), np.full(40, 0.2), 60)
     steps = stochastic.Steps(batch_size=5, offset=2.0, decay=0.6, total_docs=60)
-    state = stochastic.start_stream(prior, 0, 0)
+    state = stochastic.start(prior, 0, 0)
     for _ in range(30):  # the common factor becomes small
         before = state.counts * state.scale[0]
         batch = stochastic.take_batch(corpus, np.arange(10, 15))
@@ -114,7 +114,7 @@ def test_a_step_is_its_definition(mode: stochastic.StreamMode, counts: np.ndarra
 
 def test_a_first_step_of_one_forgets_the_start(counts: np.ndarray) -> None:
     prior = make_prior(np.full(3, 0.5), np.full(40, 0.2), 60)
-    state = stochastic.start_stream(prior, 0, 0)
+    state = stochastic.start(prior, 0, 0)
     steps = stochastic.Steps(offset=1.0, total_docs=60)
     batch = stochastic.take_batch(from_matrix(counts), np.arange(60))
     stochastic.learn_batch(batch, state, "svb", prior, steps, v.Work())

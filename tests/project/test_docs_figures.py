@@ -14,7 +14,7 @@ from topicloom import CompoundLDA, MedLDAClassifier, VariationalLDA
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import by_word, dense, sparse
 from topicloom.lda.variational.sampler import ALL_MODES
-from topicloom.lda.variational.stochastic import STREAM_MODES
+from topicloom.lda.variational.stochastic import STOCHASTIC_MODES
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,7 +56,7 @@ def test_fractional_counts_and_streams_are_where_the_pages_say() -> None:
     assert '`VariationalLDA` with any `method` but `"cvb_exact"`; that and `LDA` need whole counts' in page(
         "migrating.md"
     )
-    assert STREAM_MODES == ("scvb0", "svb")
+    assert STOCHASTIC_MODES == ("scvb0", "svb")
     streams = '`method="svb"` or `"scvb0"`'
     assert f"| `partial_fit(X)` | the same, of `VariationalLDA` with {streams} |" in page("migrating.md")
     assert f"| `update(new)` | `partial_fit(new)`, of `VariationalLDA` with {streams} |" in page("migrating.md")

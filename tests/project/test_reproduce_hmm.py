@@ -12,7 +12,8 @@ from benchmarks import hmm as benchmark
 from reproduce import hmm as reproduction
 from topicloom import HMM
 from topicloom.hmm import em as hmm_em
-from topicloom.hmm import paths as hmm
+from topicloom.hmm import forward_backward, gibbs
+from topicloom.hmm.state import make_parameters
 
 PAGE = Path(__file__).parents[2] / "docs" / "hmm.md"
 
@@ -27,17 +28,17 @@ class CategoricalHMM:
         return benchmark.Corpus(X[:, 0].astype(np.int32), np.array([0, len(X)]), tuple("abcdefghij"), ordered=True)
 
     def fit(self, X: np.ndarray) -> None:
-        given = hmm.make_parameters(self.startprob_, self.transmat_, self.emissionprob_)
+        given = make_parameters(self.startprob_, self.transmat_, self.emissionprob_)
         for _ in range(self.n_iter):
             given, _ = hmm_em.iterate(self._corpus(X), given, self.prior)
         self.given = given
 
     def decode(self, X: np.ndarray):
-        values, paths = hmm.best_paths(self._corpus(X), self.given)
+        values, paths = forward_backward.best_paths(self._corpus(X), self.given)
         return values.sum(), paths[0]
 
     def score(self, X: np.ndarray) -> float:
-        return float(hmm.log_likelihoods(self._corpus(X), self.given).sum())
+        return float(forward_backward.log_likelihoods(self._corpus(X), self.given).sum())
 
 
 def test_the_benchmark_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,4 +78,4 @@ def test_verdicts_say_when_the_claim_fails() -> None:
 def test_every_option_is_on_the_page() -> None:
     quoted = re.findall(r"`([^`\n]+)`", PAGE.read_text(encoding="utf-8"))
     known = {name for text in quoted for name in re.findall(r"\w+", text)}
-    assert {*inspect.signature(HMM).parameters, *hmm.SAMPLERS} <= known
+    assert {*inspect.signature(HMM).parameters, *gibbs.SAMPLERS} <= known

@@ -1,28 +1,34 @@
 """Topic mixtures of collections as a step of a chain: π_j drawn given the topics, γ and α learned (compound LDA).
 
 A collection's documents have the Dirichlet parameter γπ_j, a row of the prior's α, so that every sampler of LDA draws
-the topics. After its sweep the mixtures are drawn anew, by auxiliary variables (AGS, eqs. 14, 15) or by Langevin
-dynamics (MGS, eqs. 33 to 39), and become the prior of the next.
+the topics. After its sweep the mixtures are drawn anew, by auxiliary variables (AGS, eqs. 11 to 15) or by Langevin
+dynamics (MGS, eqs. 33 to 39), and become the prior of the next. All that both need to know of the topics are numbers of
+documents by their counts (``engine.documents_by_count``), whose cell c is topic c % K of collection c // K.
 """
 
 from dataclasses import dataclass, field, replace
-from math import exp, lgamma, log
+from math import exp, inf, lgamma, log, sqrt
 from typing import Literal
 
 import numpy as np
 from scipy.special import digamma
 
-from topicloom._types import AnyArray, FloatArray
-from topicloom.compound import mixture_kernels as kernels
+from topicloom._types import AnyArray, FloatArray, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.documents_by_count import DocumentsByCount, documents_by_count, expected_tables, slope
 from topicloom.engine.learn_priors import MOST, RATE, SMALLEST, runs_away
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key
-from topicloom.engine.table_counts import Tails, expected_tables, tails
-from topicloom.numerics.rng import Purpose, stream, uniform
-from topicloom.numerics.variates import log_gamma
+from topicloom.numerics.jit import kernel, reducing_kernel
+from topicloom.numerics.rng import Purpose, uniform
+from topicloom.numerics.rng import stream as random_stream
+from topicloom.numerics.special import log as quick_log
+from topicloom.numerics.variates import log_gamma, normal
 
 Method = Literal["ags", "mgs", "fixed"]
+SMALLEST_SHARE = 1e-150  # a mixture's entry is kept above this, so that γπ and its logarithm stay ordinary numbers
+_FEW, _LIKELY = 8, 0.1  # trials so few, or so likely, that each is drawn by itself
+_NEVER = 1e-300  # a chance that counts as none
 _ROUNDS, _CLOSE = 20, 1e-5
 _SHRINKS = 1000  # of a slice, by far more than leave anything of it
 _DECAY = 0.6  # of the adaptation of step sizes: gains of t^-0.6
@@ -60,7 +66,7 @@ class Mixtures:
 
     def set_pi(self, log_pi: FloatArray) -> None:
         self.log_pi = log_pi
-        self.pi = np.maximum(np.exp(log_pi), kernels.SMALLEST)
+        self.pi = np.maximum(np.exp(log_pi), SMALLEST_SHARE)
 
     def rows(self) -> FloatArray:
         """γπ_j, the prior of each collection's documents."""
@@ -83,17 +89,17 @@ def step(
 ) -> Prior:  # fmt: skip
     """Draw the mixtures given the topics, learn what is to be learned; returns the prior of the next sweep."""
     if mixing.method != "fixed" or (learn and mixing.learn_gamma):
-        found = tails(corpus, z, prior, n_jobs)
-        rng = stream(key.seed, Purpose.MIXTURES, key.chain, key.sweep)
+        by_count = documents_by_count(corpus, z, prior, n_jobs)
+        rng = random_stream(key.seed, Purpose.MIXTURES, key.chain, key.sweep)
         if mixing.method == "ags":
-            draw_auxiliary(found, prior, now, rng)
+            draw_auxiliary(by_count, prior, now, rng)
         elif mixing.method == "mgs":
-            _langevin(found, now, mixing, rng, key.sweep)
+            draw_langevin(by_count, now, mixing, rng, key.sweep)
         if mixing.alpha_prior is not None:
             now.alpha = np.full_like(now.alpha, draw_alpha(now.log_pi, now.alpha[0], mixing.alpha_prior, rng))
             _rescale(now, rng)
         if learn and mixing.learn_gamma:
-            now.gamma = learn_gamma(found, corpus.doc_lengths, now)
+            now.gamma = learn_gamma(by_count, corpus.doc_lengths, now)
         prior = prior._replace(alpha=now.rows())
     if key.sweep % mixing.thin == 0:
         now.sweeps.append(key.sweep)
@@ -103,19 +109,19 @@ def step(
     return prior
 
 
-def draw_auxiliary(found: Tails, prior: Prior, now: Mixtures, rng: AnyArray) -> None:
+def draw_auxiliary(by_count: DocumentsByCount, prior: Prior, now: Mixtures, rng: AnyArray) -> None:
     """Tables by the Antoniak scheme, then π_j from its Dirichlet distribution (eqs. 14, 15)."""
     tables = np.empty(prior.alpha.size)
-    kernels.draw_tables(*found, prior.alpha.ravel(), rng, tables)
+    draw_tables(by_count, prior.alpha.ravel(), rng, tables)
     log_pi = np.empty_like(now.log_pi)
-    kernels.draw_log_dirichlet(rng, tables.reshape(log_pi.shape) + now.alpha, log_pi)
+    draw_log_dirichlet(rng, tables.reshape(log_pi.shape) + now.alpha, log_pi)
     now.set_pi(log_pi)
 
 
-def _langevin(found: Tails, now: Mixtures, mixing: Mixing, rng: AnyArray, sweep: int) -> None:
-    kernels.langevin(
-        *found, now.gamma, now.alpha, np.exp(now.log_step), mixing.n_steps, rng, now.phi, now.acceptance
-    )  # fmt: skip
+def draw_langevin(by_count: DocumentsByCount, now: Mixtures, mixing: Mixing, rng: AnyArray, sweep: int) -> None:
+    """Metropolis-adjusted Langevin steps, and step sizes that come nearer to the acceptance wanted (eqs. 33 to 39)."""
+    steps = np.exp(now.log_step)
+    move_langevin(by_count, now.gamma, now.alpha, steps, mixing.n_steps, rng, now.phi, now.acceptance)
     sizes = np.abs(now.phi)
     now.set_pi(np.log(sizes) - np.log(sizes.sum(axis=1, keepdims=True)))
     if sweep <= mixing.adapt_until:
@@ -125,10 +131,10 @@ def _langevin(found: Tails, now: Mixtures, mixing: Mixing, rng: AnyArray, sweep:
 def _rescale(now: Mixtures, rng: AnyArray) -> None:
     """Draw Σ_k |φ_jk| anew: a gamma variate of shape Σα, whatever the mixture is. A new α calls for a new one."""
     total = np.array([exp(log_gamma(rng, float(now.alpha.sum()))) for _ in now.phi])
-    now.phi = np.maximum(now.pi * total[:, None], kernels.SMALLEST)
+    now.phi = np.maximum(now.pi * total[:, None], SMALLEST_SHARE)
 
 
-def learn_gamma(found: Tails, lengths: AnyArray, now: Mixtures) -> float:
+def learn_gamma(by_count: DocumentsByCount, lengths: AnyArray, now: Mixtures) -> float:
     """γ ← γ Σ π_jk [Ψ(n_jdk + γπ_jk) − Ψ(γπ_jk)] / (Σ_jd [Ψ(n_jd + γ) − Ψ(γ)] + rate), until it settles (eq. 20)."""
     sizes, times = np.unique(lengths[lengths > 0], return_counts=True)
     if len(sizes) == 0:
@@ -137,7 +143,7 @@ def learn_gamma(found: Tails, lengths: AnyArray, now: Mixtures) -> float:
     tables = np.empty(pi.size)
 
     def step(gamma: float) -> float:
-        expected_tables(*found, gamma * pi, tables)
+        expected_tables(by_count, gamma * pi, tables)
         bottom = np.sum(times * (digamma(sizes + gamma) - digamma(gamma)))
         return max(float(tables.sum() / (bottom + RATE)), SMALLEST)
 
@@ -179,6 +185,184 @@ def draw_alpha(log_pi: FloatArray, alpha: float, prior: tuple[float, float], rng
             return exp(new)
         low, high = (new, high) if new < x else (low, new)
     return alpha  # the interval has shrunk to where it was
+
+
+# -- auxiliary variables (AGS), compiled -----------------------------------------------------------------------------
+
+
+@kernel
+def binomial(stream: UInt64Array, n: int, p: float) -> int:
+    """A binomial variate: trials one by one where they are few or likely, otherwise from success to success."""
+    if p < _NEVER or n == 0:
+        return 0
+    if p >= 1.0:
+        return n
+    successes = 0
+    if n <= _FEW or p > _LIKELY:
+        for _ in range(n):
+            successes += uniform(stream) < p
+        return successes
+    scale = 1.0 / np.log1p(-p)
+    at = -1.0
+    while True:
+        at += 1.0 + np.floor(log(1.0 - uniform(stream)) * scale)  # failures before the next success
+        if not at < n:  # nor if it is no number
+            return successes
+        successes += 1
+
+
+@kernel
+def _thinned(stream: UInt64Array, n_docs: Int64Array, first: int, stop: int, a: float) -> int:
+    """Tables opened by tokens number ``first`` + 1 to ``stop``, all of which have chances below a/(a + first).
+
+    Candidates come with that chance, from one to the next, and the token numbered l + 1 among them is taken with
+    (a + first)/(a + l): one draw for each candidate, however many tokens there are.
+    """
+    n = 0
+    for i in range(first, stop):
+        n += n_docs[i]
+    p = a / (a + first)
+    scale = 1.0 / np.log1p(-p)
+    at, tables = -1.0, 0
+    i, reached = first, n_docs[first]
+    while True:
+        at += 1.0 + np.floor(log(1.0 - uniform(stream)) * scale)
+        if not at < n:
+            return tables
+        while at >= reached:
+            i += 1
+            reached += n_docs[i]
+        tables += uniform(stream) * (a + i) < a + first
+
+
+@kernel
+def draw_tables(by_count: DocumentsByCount, base: FloatArray, stream: UInt64Array, out: FloatArray) -> None:
+    """out[c] = Σ_d s_jdk (eq. 15): the l-th token of a topic in a document opens a table with chance a/(a + l − 1).
+
+    The first token opens one whatever a is, also where a is too small for that fraction. Where chances are small,
+    tokens l to 2l − 1 are drawn for together.
+    """
+    ptr, n_docs = by_count.ptr, by_count.n_docs
+    for c in range(out.shape[0]):
+        own, a = n_docs[ptr[c] : ptr[c + 1]], base[c]
+        stop = own.shape[0]
+        tables = own[0] if stop > 0 else 0
+        i = 1
+        while i < stop:
+            p = a / (a + i)
+            if p < _NEVER:
+                break
+            if p > _LIKELY:
+                tables += binomial(stream, own[i], p)
+                i += 1
+            else:
+                end = min(stop, 2 * i)
+                tables += _thinned(stream, own, i, end, a)
+                i = end
+        out[c] = tables
+
+
+@kernel
+def draw_log_dirichlet(stream: UInt64Array, parameter: FloatArray, out: FloatArray) -> None:
+    """The logarithm of a Dirichlet variate for every row (eq. 14)."""
+    for j in range(parameter.shape[0]):
+        top = -inf
+        for k in range(parameter.shape[1]):
+            out[j, k] = log_gamma(stream, parameter[j, k])
+            top = max(top, out[j, k])
+        total = 0.0
+        for k in range(parameter.shape[1]):
+            total += exp(out[j, k] - top)
+        for k in range(parameter.shape[1]):
+            out[j, k] -= top + log(total)
+
+
+# -- Langevin dynamics (MGS), compiled -------------------------------------------------------------------------------
+
+
+@reducing_kernel
+def _log_rise(n_docs: Int64Array, a: float) -> float:
+    """log Π_l (a + l − 1)^t_l of one cell."""
+    total = 0.0
+    for i in range(n_docs.shape[0]):
+        total += n_docs[i] * quick_log(a + i)
+    return total
+
+
+@kernel
+def log_density(
+    first: int, by_count: DocumentsByCount, gamma: float, alpha: FloatArray, phi: FloatArray, drift: FloatArray
+) -> float:
+    """log p(φ_j | z) up to a constant (eq. 33); leaves |φ_k| times its slope in |φ_k|, plus one, in ``drift``.
+
+    ``first`` is the collection's first cell. The slope of eq. 39 times |φ_k|, with s_k the expected tables of a cell,
+    is α_k − 1 − |φ_k| + s_k − π_k Σ s.
+    """
+    ptr, n_docs = by_count.ptr, by_count.n_docs
+    n_topics = phi.shape[0]
+    total = 0.0
+    for k in range(n_topics):
+        total += abs(phi[k])
+    value, tables = 0.0, 0.0
+    for k in range(n_topics):
+        x = abs(phi[k])
+        a = gamma * x / total
+        c = first + k
+        seen = n_docs[ptr[c] : ptr[c + 1]]
+        expected = 0.0
+        if seen.shape[0] > 0:
+            value += _log_rise(seen, a)
+            expected = a * slope(seen, a)
+        value += (alpha[k] - 1.0) * log(x) - x
+        drift[k] = alpha[k] - x + expected
+        tables += expected
+    for k in range(n_topics):
+        drift[k] -= abs(phi[k]) / total * tables
+    return value
+
+
+@kernel
+def _log_proposal(to: FloatArray, phi: FloatArray, drift: FloatArray, step: float) -> float:
+    """log q(to ← φ) up to a constant (eqs. 37, 38): normal about φ + ε²/2 sign(φ)·drift with variances ε²|φ|."""
+    total = 0.0
+    for k in range(phi.shape[0]):
+        x = abs(phi[k])
+        mean = phi[k] + 0.5 * step * step * (drift[k] if phi[k] > 0.0 else -drift[k])
+        away = to[k] - mean
+        total -= 0.5 * log(x) + away * away / (2.0 * step * step * x)
+    return total
+
+
+@kernel
+def move_langevin(
+    by_count: DocumentsByCount, gamma: float, alpha: FloatArray, steps: FloatArray, n_steps: int, stream: UInt64Array,
+    phi: FloatArray, accepted: FloatArray,
+) -> None:  # fmt: skip
+    """``n_steps`` Metropolis-adjusted Langevin steps for each collection; ``accepted`` has their mean chance."""
+    n_topics = phi.shape[1]
+    new, drift, new_drift = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    for j in range(phi.shape[0]):
+        now, first, step = phi[j], j * n_topics, steps[j]
+        value = log_density(first, by_count, gamma, alpha, now, drift)
+        accepted[j] = 0.0
+        for _ in range(n_steps):
+            inside = True
+            for k in range(n_topics):
+                mean = now[k] + 0.5 * step * step * (drift[k] if now[k] > 0.0 else -drift[k])
+                new[k] = mean + step * sqrt(abs(now[k])) * normal(stream)
+                inside &= SMALLEST_SHARE < abs(new[k]) < 1.0 / SMALLEST_SHARE  # where all is finite
+            u = uniform(stream)
+            if not inside:
+                continue
+            new_value = log_density(first, by_count, gamma, alpha, new, new_drift)
+            ratio = new_value - value
+            ratio += _log_proposal(now, new, new_drift, step) - _log_proposal(new, now, drift, step)
+            chance = exp(min(ratio, 0.0))
+            accepted[j] += chance / n_steps
+            if u < chance:
+                now[:] = new
+                drift[:] = new_drift
+                value = new_value
 
 
 # -- what a checkpoint holds -----------------------------------------------------------------------------------------

@@ -12,10 +12,8 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.compound import groups as _groups
 from topicloom.compound import vem
 from topicloom.compound.collections import CollectionModel
-from topicloom.compound.mixture_kernels import SMALLEST
-from topicloom.compound.mixtures import Mixing, Mixtures, start_mixtures
+from topicloom.compound.mixtures import SMALLEST_SHARE, Mixing, Mixtures, start_mixtures
 from topicloom.compound.sampler import with_mixtures
-from topicloom.compound.variational import with_collections
 from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.checks import TOPICS, VARIATIONAL, Recorded
@@ -29,8 +27,8 @@ from topicloom.engine.sampler import Sampler
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
-from topicloom.lda.variational.batch import VariationalState
 from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler, word_counts
+from topicloom.lda.variational.state import VariationalState
 from topicloom.lda.variational_model import (
     expected_theta,
     variational_fold,
@@ -253,7 +251,7 @@ class CompoundLDA(CollectionModel):
         learn_gamma, alpha_prior = self._learned()
         own = self._method_options()
         if self.method == "vem":
-            collections = with_collections(vem.Settings(*self._hyper(), learn_gamma, alpha_prior), rows)
+            collections = vem.with_collections(vem.Settings(*self._hyper(), learn_gamma, alpha_prior), rows)
             settings = Settings("vb", own["tol"], own["mean_change_tol"], own["max_doc_update_iter"], name="vem")
             return variational_sampler(settings, corpus, collections)
         mixing = Mixing(
@@ -295,7 +293,7 @@ class CompoundLDA(CollectionModel):
                 f"mixtures has shape {pi.shape}; give {k} shares, or a row of them for each of {n_collections} "
                 "collections, in sorted order."
             )
-        if not np.all(rows >= SMALLEST) or np.any(np.abs(rows.sum(axis=1) - 1) > 1e-6):
+        if not np.all(rows >= SMALLEST_SHARE) or np.any(np.abs(rows.sum(axis=1) - 1) > 1e-6):
             raise InputError("mixtures must have positive shares that sum to 1 for each collection.")
         return rows
 

@@ -1,9 +1,10 @@
-"""The part of variational EM for compound LDA that is about collections (eqs. 63 to 76, 86 to 94).
+"""Variational EM for compound LDA (algorithm 3; eqs. 63 to 76, 86 to 94).
 
 q(π_j) is a Dirichlet distribution with the parameter τ_j = a_j ω_j, Σ_k ω_jk = 1. Documents see it as the prior γω_j,
-so that topics and documents are those of variational Bayes; what collections add to its bound, and what τ, γ and α do
-to it, is here. Every step is Newton's with safeguards: it stays where the bound is defined, and is shortened until the
-bound does not fall, so that the bound never does.
+so that topics and documents are those of variational Bayes with a row of α for each collection, and its state has τ, γ
+and α beside it. What collections add to its bound, and what τ, γ and α do to it, is here. Every step is Newton's with
+safeguards: it stays where the bound is defined, and is shortened until the bound does not fall, so that the bound never
+does.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from topicloom._types import FloatArray, Int64Array
+from topicloom._types import FloatArray, Int32Array, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.checks import check_prior
 from topicloom.engine.learn_priors import MOST, runs_away
+from topicloom.engine.prior import Prior
+from topicloom.files.checks import Contents
+from topicloom.lda.variational import bayes as vb
+from topicloom.lda.variational.batch import bound
+from topicloom.lda.variational.sampler import Collections
+from topicloom.lda.variational.state import PairIndex, VariationalState
 
 _ROUNDS, _CLOSE = 50, 1e-8
 _HALVINGS = 40
@@ -44,7 +53,69 @@ def split(tau: FloatArray) -> tuple[FloatArray, FloatArray]:
     return tau / a[:, None], a
 
 
-# -- the bound -----------------------------------------------------------------------------------------------------
+# -- what an iteration does --------------------------------------------------------------------------------------------
+
+
+def with_collections(settings: Settings, rows: Int32Array) -> Collections:
+    """What an iteration of variational Bayes does with collections; ``rows`` has that of each document."""
+
+    def check(file: Contents, corpus: Corpus) -> None:
+        check_prior(file, rows)
+        shape = file.arrays["state_hyper"].shape if "state_hyper" in file.arrays else ()
+        if shape != (1, 1 + file.sizes["K"]):
+            file.fail("the array 'state_hyper' does not have one entry more than there are topics")
+
+    return Collections(
+        start=lambda state, prior: start_collections(state, prior, settings),
+        fit=lambda pairs, state, prior, learn: fit_collections(pairs, state, prior, settings, learn),
+        bound=lambda pairs, state, prior, n_jobs: bound_with_collections(pairs, state, prior, settings, n_jobs),
+        check=check,
+    )
+
+
+def bound_with_collections(
+    pairs: PairIndex, state: VariationalState, prior: Prior, settings: Settings, n_jobs: int
+) -> float:
+    """The bound (63)."""
+    gamma, alpha = float(state.hyper[0, 0]), state.hyper[0, 1:]
+    own = collections_part(state.tau, gamma, alpha, _used_docs(pairs, prior), settings.alpha_prior)
+    return bound(pairs, state, "vb", prior, n_jobs) + own
+
+
+def _used_docs(pairs: PairIndex, prior: Prior) -> Int64Array:
+    """Documents with words of each row of α."""
+    used = np.diff(pairs.ptr) > 0
+    return np.bincount(prior.alpha_row[used], minlength=len(prior.alpha)).astype(np.int64)
+
+
+def start_collections(state: VariationalState, prior: Prior, settings: Settings) -> VariationalState:
+    """The state with mixtures of collections that know nothing yet."""
+    tau = prior.alpha / prior.alpha.sum(axis=1, keepdims=True) * max(float(settings.alpha.sum()), 1.0)
+    return state._replace(tau=tau, hyper=np.concatenate(([settings.gamma], settings.alpha))[None, :])
+
+
+def fit_collections(
+    pairs: PairIndex, state: VariationalState, prior: Prior, settings: Settings, learn: bool
+) -> tuple[VariationalState, Prior, float]:
+    """Mixtures, then γ and α where they are learned; also how far, relatively, these two moved."""
+    used = np.diff(pairs.ptr) > 0
+    mass = float(pairs.count.sum()) / max(int(used.sum()), 1)
+    seen = Evidence(_used_docs(pairs, prior), np.empty_like(state.tau), mass)
+    vb.mean_log_by_row(state.doc, used, prior.alpha_row, seen.mean_log)
+    gamma, alpha, moved = float(state.hyper[0, 0]), state.hyper[0, 1:].copy(), 0.0
+    tau = fit_mixtures(state.tau, gamma, alpha, seen)
+    if learn and settings.learn_gamma:
+        new = fit_gamma(tau, gamma, seen)
+        gamma, moved = new, abs(new - gamma) / gamma
+    if learn and settings.alpha_prior is not None:
+        one = fit_alpha(tau, float(alpha[0]), settings.alpha_prior)
+        alpha, moved = np.full_like(alpha, one), max(moved, abs(one - alpha[0]) / alpha[0])
+    prior = prior._replace(alpha=gamma * split(tau)[0])
+    state.doc[~used] = prior.alpha[prior.alpha_row[~used]]  # documents without words have no other parameters
+    return state._replace(tau=tau, hyper=np.concatenate(([gamma], alpha))[None, :]), prior, moved
+
+
+# -- its bound -----------------------------------------------------------------------------------------------------
 
 
 def collections_part(

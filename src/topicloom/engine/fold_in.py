@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom._types import FloatArray, Int32Array, UInt64Array
 from topicloom.corpus._checks import check_seed, check_whole
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Tokens
+from topicloom.engine.prior import DocumentPrior, document_prior
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
 from topicloom.numerics.jit import as_input, kernel
@@ -24,6 +26,45 @@ from topicloom.numerics.search import put_in_order, search, search_sums
 from topicloom.numerics.sums import sum_of
 
 _SHARDS = 64  # more than any reasonable number of threads, so that they finish together
+
+
+class Sampling(NamedTuple):
+    """How each document is sampled.
+
+    A chain starts by adding the tokens one by one. Samples are taken after ``burn_in`` more sweeps, and every ``thin``
+    sweeps from there.
+    """
+
+    n_chains: int
+    burn_in: int
+    thin: int
+    n_samples: int
+
+
+class Sums(NamedTuple):
+    """Topic counts summed over chains and samples; one without entries is left out."""
+
+    hard: FloatArray  # [D, K], or [K] of one document
+    soft: FloatArray
+
+
+class LongScratch(NamedTuple):
+    """Scratch of a document whose tokens look at every topic."""
+
+    mix: FloatArray  # [K] n_dk + α_k
+    weight: FloatArray  # [K]
+    run: Int32Array  # [tokens] topics of the tokens of one word
+
+
+class ShortScratch(NamedTuple):
+    """Scratch of a document whose weights are split."""
+
+    which: Int32Array  # [tokens] the number of each token's word among the document's distinct words
+    sums: FloatArray  # [distinct words, K] running sums of φ_kv α_k
+    active: Int32Array  # [K] the topics that the document has
+    slot: Int32Array  # [K] where each of them stands in ``active``
+    part: FloatArray  # [K] φ_kv n_dk, in the order of ``active``
+    scales: FloatArray  # [distinct words] factors of the soft counts
 
 
 @kernel
@@ -43,10 +84,11 @@ def content_key(key: np.uint64, words: Int32Array) -> np.uint64:
 
 @kernel
 def _sweep_document(
-    words: Int32Array, phi: FloatArray, alpha: FloatArray, z: Int32Array, doc: Int32Array, mix: FloatArray,
-    weight: FloatArray, stream: UInt64Array, first: bool,
+    words: Int32Array, phi: FloatArray, alpha: FloatArray, z: Int32Array, doc: Int32Array, scratch: LongScratch,
+    stream: UInt64Array, first: bool,
 ) -> None:  # fmt: skip
-    """Draw each token's topic once; ``mix`` is n_dk + α_k. The first sweep adds tokens to an empty document."""
+    """Draw each token's topic once. The first sweep adds tokens to an empty document."""
+    mix, weight = scratch.mix, scratch.weight
     for i in range(words.shape[0]):
         if not first:
             old = z[i]
@@ -61,13 +103,14 @@ def _sweep_document(
 
 @kernel
 def _add_soft(
-    words: Int32Array, phi: FloatArray, alpha: FloatArray, z: Int32Array, doc: Int32Array, mix: FloatArray,
-    weight: FloatArray, run: Int32Array, out: FloatArray,
+    words: Int32Array, phi: FloatArray, alpha: FloatArray, z: Int32Array, doc: Int32Array, scratch: LongScratch,
+    out: FloatArray,
 ) -> None:  # fmt: skip
     """Add the transition probabilities of every token, its own topic excluded (eqs. 31, 33).
 
     ``words`` is sorted, so equal words stand together; among them tokens of equal topic share one computation.
     """
+    mix, weight, run = scratch.mix, scratch.weight, scratch.run
     n = words.shape[0]
     i = 0
     while i < n:
@@ -141,10 +184,11 @@ def _draw_split(
 
 @kernel
 def _sweep_split(
-    words: Int32Array, phi: FloatArray, which: Int32Array, sums: FloatArray, z: Int32Array, doc: Int32Array,
-    active: Int32Array, slot: Int32Array, n: int, part: FloatArray, stream: UInt64Array, first: bool,
+    words: Int32Array, phi: FloatArray, z: Int32Array, doc: Int32Array, scratch: ShortScratch, n: int,
+    stream: UInt64Array, first: bool,
 ) -> int:  # fmt: skip
     """As ``_sweep_document``; returns the number of topics that the document has then, listed in ``active``."""
+    which, sums, active, slot, part = scratch.which, scratch.sums, scratch.active, scratch.slot, scratch.part
     for i in range(words.shape[0]):
         if not first:
             old = z[i]
@@ -166,10 +210,10 @@ def _sweep_split(
 
 @kernel
 def _add_soft_split(
-    words: Int32Array, phi: FloatArray, which: Int32Array, sums: FloatArray, z: Int32Array, doc: Int32Array,
-    active: Int32Array, n: int, part: FloatArray, scales: FloatArray, out: FloatArray,
-) -> None:  # fmt: skip
-    """As ``_add_soft``, but for the part with α: of that only each word's factor is added up, in ``scales``."""
+    words: Int32Array, phi: FloatArray, z: Int32Array, doc: Int32Array, scratch: ShortScratch, n: int, out: FloatArray
+) -> None:
+    """As ``_add_soft``, except for the part with α: of that only each word's factor is added up, in ``scales``."""
+    which, sums, active, part, scales = scratch.which, scratch.sums, scratch.active, scratch.part, scratch.scales
     last = sums.shape[1] - 1
     for i in range(words.shape[0]):
         row, own = phi[words[i]], z[i]
@@ -185,26 +229,26 @@ def _add_soft_split(
 
 @kernel
 def _fold_split(
-    text: Int32Array, phi: FloatArray, a: FloatArray, key: np.uint64, n_chains: int, burn_in: int, thin: int,
-    n_samples: int, z: Int32Array, doc: Int32Array, which: Int32Array, sums: FloatArray, active: Int32Array,
-    slot: Int32Array, part: FloatArray, scales: FloatArray, stream: UInt64Array, out_hard: FloatArray,
-    out_soft: FloatArray,
+    text: Int32Array, phi: FloatArray, a: FloatArray, key: np.uint64, sampling: Sampling, z: Int32Array,
+    doc: Int32Array, scratch: ShortScratch, stream: UInt64Array, out: Sums,
 ) -> None:  # fmt: skip
     """All chains of one short document."""
-    m = _prepare_split(text, phi, a, which, sums)
+    which, scales, out_hard, out_soft = scratch.which, scratch.scales, out.hard, out.soft
+    burn_in, thin = sampling.burn_in, sampling.thin
+    m = _prepare_split(text, phi, a, which, scratch.sums)
     scales[:m] = 0.0
-    for chain in range(n_chains):
+    for chain in range(sampling.n_chains):
         fill_stream(stream, combine(key, np.uint64(chain)))
         doc[:] = 0
         n = 0
-        for t in range(burn_in + (n_samples - 1) * thin + 1):
-            n = _sweep_split(text, phi, which, sums, z, doc, active, slot, n, part, stream, t == 0)
+        for t in range(burn_in + (sampling.n_samples - 1) * thin + 1):
+            n = _sweep_split(text, phi, z, doc, scratch, n, stream, t == 0)
             if t >= burn_in and (t - burn_in) % thin == 0:
                 if out_hard.shape[0] > 0:
                     for k in z:
                         out_hard[k] += 1.0
                 if out_soft.shape[0] > 0:
-                    _add_soft_split(text, phi, which, sums, z, doc, active, n, part, scales, out_soft)
+                    _add_soft_split(text, phi, z, doc, scratch, n, out_soft)
     if out_soft.shape[0] > 0:
         for i in range(text.shape[0]):
             if i == 0 or which[i] != which[i - 1]:
@@ -214,19 +258,35 @@ def _fold_split(
 
 
 @kernel
-def fold_in(
-    doc_start: int, doc_stop: int, words: Int32Array, doc_ptr: Int64Array, phi: FloatArray, alpha: FloatArray,
-    alpha_row: Int32Array, key: np.uint64, n_chains: int, burn_in: int, thin: int, n_samples: int,
-    out_hard: FloatArray, out_soft: FloatArray,
+def _fold_whole(
+    text: Int32Array, phi: FloatArray, a: FloatArray, key: np.uint64, sampling: Sampling, z: Int32Array,
+    doc: Int32Array, scratch: LongScratch, stream: UInt64Array, out: Sums,
 ) -> None:  # fmt: skip
-    """Sum hard and soft topic counts over chains and samples; an output with no rows is left out.
+    """All chains of one long document."""
+    burn_in, thin = sampling.burn_in, sampling.thin
+    for chain in range(sampling.n_chains):
+        fill_stream(stream, combine(key, np.uint64(chain)))
+        doc[:] = 0
+        scratch.mix[:] = a
+        for t in range(burn_in + (sampling.n_samples - 1) * thin + 1):
+            _sweep_document(text, phi, a, z, doc, scratch, stream, t == 0)
+            if t >= burn_in and (t - burn_in) % thin == 0:
+                if out.hard.shape[0] > 0:
+                    for k in z:
+                        out.hard[k] += 1.0
+                if out.soft.shape[0] > 0:
+                    _add_soft(text, phi, a, z, doc, scratch, out.soft)
 
-    ``words`` is sorted within each document. A chain starts by adding the tokens one by one; samples are taken after
-    ``burn_in`` more sweeps and every ``thin`` sweeps from there.
-    """
+
+@kernel
+def fold_in(
+    doc_start: int, doc_stop: int, tokens: Tokens, phi: FloatArray, prior: DocumentPrior, key: np.uint64,
+    sampling: Sampling, out: Sums,
+) -> None:  # fmt: skip
+    """Add topic counts of some documents to ``out``. Tokens are in the order of their words within each document."""
+    words, doc_ptr = tokens.words, tokens.doc_ptr
     n_topics = phi.shape[1]
     weight = np.empty(n_topics, np.float64)
-    mix = np.empty(n_topics, np.float64)
     doc = np.empty(n_topics, np.int32)
     stream = np.empty(4, np.uint64)
     longest, longest_short = 0, 0
@@ -236,38 +296,29 @@ def fold_in(
         if _is_short(n, n_topics):
             longest_short = max(longest_short, n)
     z_all = np.empty(longest, np.int32)
-    run = np.empty(longest, np.int32)
-    sums = np.empty((longest_short, n_topics), np.float64)
-    which, slot, active = np.empty(longest_short, np.int32), np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
-    scales = np.empty(longest_short, np.float64)
     none = np.empty(0, np.float64)
+    long = LongScratch(mix=np.empty(n_topics, np.float64), weight=weight, run=np.empty(longest, np.int32))
+    short = ShortScratch(
+        which=np.empty(longest_short, np.int32),
+        sums=np.empty((longest_short, n_topics), np.float64),
+        active=np.empty(n_topics, np.int32),
+        slot=np.empty(n_topics, np.int32),
+        part=weight,
+        scales=np.empty(longest_short, np.float64),
+    )
     for d in range(doc_start, doc_stop):
         text = words[doc_ptr[d] : doc_ptr[d + 1]]
         n = text.shape[0]
         if n == 0:
             continue
-        a = alpha[alpha_row[d]]
+        a = prior.alpha[prior.alpha_row[d]]
+        own = Sums(out.hard[d] if out.hard.shape[0] > 0 else none, out.soft[d] if out.soft.shape[0] > 0 else none)
         z = z_all[:n]
         doc_key = content_key(key, text)
         if _is_short(n, n_topics):
-            _fold_split(
-                text, phi, a, doc_key, n_chains, burn_in, thin, n_samples, z, doc, which, sums, active, slot, weight,
-                scales, stream, out_hard[d] if out_hard.shape[0] > 0 else none,
-                out_soft[d] if out_soft.shape[0] > 0 else none,
-            )  # fmt: skip
-            continue
-        for chain in range(n_chains):
-            fill_stream(stream, combine(doc_key, np.uint64(chain)))
-            doc[:] = 0
-            mix[:] = a
-            for t in range(burn_in + (n_samples - 1) * thin + 1):
-                _sweep_document(text, phi, a, z, doc, mix, weight, stream, t == 0)
-                if t >= burn_in and (t - burn_in) % thin == 0:
-                    if out_hard.shape[0] > 0:
-                        for k in z:
-                            out_hard[d, k] += 1.0
-                    if out_soft.shape[0] > 0:
-                        _add_soft(text, phi, a, z, doc, mix, weight, run, out_soft[d])
+            _fold_split(text, phi, a, doc_key, sampling, z, doc, short, stream, own)
+        else:
+            _fold_whole(text, phi, a, doc_key, sampling, z, doc, long, stream, own)
 
 
 class FoldIn(NamedTuple):
@@ -309,32 +360,28 @@ def fold_in_corpus(
     phi = as_input(np.asarray(word_topic_prob, np.float64))
     if phi.ndim != 2 or phi.shape[0] != corpus.n_words:
         raise InputError(f"word_topic_prob has shape {phi.shape}; expected one row for each of {corpus.n_words} words.")
-    alpha = as_input(np.atleast_2d(np.asarray(alpha, np.float64)))
-    if alpha.shape[1] != phi.shape[1]:
-        raise InputError(f"alpha has {alpha.shape[1]} topics, the word distributions have {phi.shape[1]}.")
-    rows = as_input(np.zeros(corpus.n_docs, np.int32) if alpha_row is None else np.asarray(alpha_row, np.int32))
+    prior = document_prior(alpha, corpus.n_docs, alpha_row)
+    if prior.alpha.shape[1] != phi.shape[1]:
+        raise InputError(f"alpha has {prior.alpha.shape[1]} topics, the word distributions have {phi.shape[1]}.")
     impossible = phi.sum(axis=1) <= 0
     if np.any(impossible[corpus.words]):
         word = corpus.vocabulary[corpus.words[np.flatnonzero(impossible[corpus.words])[0]]]
         raise InputError(f"the word {word!r} has probability 0 in every topic, so documents with it have no topics.")
-    words = as_input(sorted_words(corpus))
+    tokens = Tokens(as_input(sorted_words(corpus)), corpus.doc_ptr)
+    sampling, key = Sampling(n_chains, burn_in, thin, n_samples), path_key(seed, Purpose.FOLD_IN)
     shape = (corpus.n_docs, phi.shape[1])
-    out_hard = np.zeros(shape if hard else (0, 0))
-    out_soft = np.zeros(shape if soft else (0, 0))
+    out = Sums(np.zeros(shape if hard else (0, 0)), np.zeros(shape if soft else (0, 0)))
 
-    def run(part: tuple[int, int]) -> None:
-        fold_in(
-            *part, words, corpus.doc_ptr, phi, alpha, rows, path_key(seed, Purpose.FOLD_IN), n_chains, burn_in, thin,
-            n_samples, out_hard, out_soft,
-        )  # fmt: skip
+    def run(doc_range: tuple[int, int]) -> None:
+        fold_in(*doc_range, tokens, phi, prior, key, sampling, out)
 
     run_parallel(run, cut(corpus.doc_lengths, _SHARDS), resolve_jobs(n_jobs))
     n = n_samples * n_chains
-    return FoldIn(out_hard / n if hard else None, out_soft / n if soft else None)
+    return FoldIn(out.hard / n if hard else None, out.soft / n if soft else None)
 
 
 def sorted_words(corpus: Corpus) -> Int32Array:
-    """The token stream with each document's words ascending: the same content gives the same stream."""
+    """The word of each token, ascending within each document: the same content gives the same order."""
     steps = np.diff(corpus.words) < 0
     starts = corpus.doc_ptr[1:-1]
     steps[starts[(starts > 0) & (starts < corpus.n_tokens)] - 1] = False

@@ -17,9 +17,9 @@ from scipy.special import digamma
 
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.documents_by_count import documents_by_count, expected_tables
 from topicloom.engine.prior import Prior
 from topicloom.engine.state import AnyState
-from topicloom.engine.table_counts import expected_tables, tails
 
 RATE = 1.0  # of the exponential hyperprior on each α_k and on β; nothing beside a corpus, and keeps tiny ones finite
 SMALLEST = 1e-6  # a topic without a single token would otherwise be driven to exactly 0 and could never come back
@@ -50,11 +50,11 @@ def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) 
     lengths, times = np.unique(corpus.doc_lengths[corpus.doc_lengths > 0], return_counts=True)
     if len(lengths) == 0:
         return prior
-    found = tails(corpus, state.z, prior, n_jobs)
+    by_count = documents_by_count(corpus, state.z, prior, n_jobs)
     alpha, top = prior.alpha[0], np.empty(prior.n_topics)
 
     def step(alpha: FloatArray) -> FloatArray:
-        expected_tables(*found, alpha, top)
+        expected_tables(by_count, alpha, top)
         total = alpha.sum()
         bottom = np.sum(times * (digamma(lengths + total) - digamma(total)))
         return np.asarray(np.maximum(top / (bottom + RATE), SMALLEST))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import FloatArray, Int32Array
+from topicloom.numerics.jit import as_input
 
 
 class Prior(NamedTuple):
@@ -50,3 +51,16 @@ def make_prior(
         boost_row=boost_row,
         boost=boost,
     )
+
+
+class DocumentPrior(NamedTuple):
+    """The documents' part alone, where topics are given: document d has α = ``alpha[alpha_row[d]]``."""
+
+    alpha: FloatArray  # [rows, K]
+    alpha_row: Int32Array  # [D]
+
+
+def document_prior(alpha: FloatArray, n_docs: int, alpha_row: Int32Array | None = None) -> DocumentPrior:
+    """From α (K or rows × K) and each document's row, as compiled code takes it; without rows, the first for all."""
+    rows = np.zeros(n_docs, np.int32) if alpha_row is None else np.asarray(alpha_row, np.int32)
+    return DocumentPrior(as_input(np.atleast_2d(np.asarray(alpha, np.float64))), as_input(rows))

@@ -22,9 +22,9 @@ from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL
-from topicloom.hmm import paths, sequences
-from topicloom.hmm.paths import HMMPrior, Parameters
+from topicloom.hmm import forward_backward, gibbs, sequences
 from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler
+from topicloom.hmm.state import HMMPrior, Parameters, make_hmm_prior, make_parameters
 from topicloom.hmm.stored_checks import check_hmm_model, check_sequences
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
@@ -78,7 +78,7 @@ class HMM(FittedModel):
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "method": parameters.choice(("gibbs", "em")),
-        "sampler": parameters.choice(paths.SAMPLERS),
+        "sampler": parameters.choice(gibbs.SAMPLERS),
     }
 
     def __init__(
@@ -182,7 +182,7 @@ class HMM(FittedModel):
                         f'{name}_prior has {values.min():g}, below which the maximum that method="em" looks for is '
                         "at zero probabilities; give at least 1, which is maximum likelihood."
                     )
-        return paths.make_hmm_prior(initial, transition, emission)
+        return make_hmm_prior(initial, transition, emission)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class HMM(FittedModel):
 
     def _parameters(self) -> Parameters:
         check_is_fitted(self, "seed_")
-        return paths.make_parameters(self.initial_, self.transition_, self.emission_)
+        return make_parameters(self.initial_, self.transition_, self.emission_)
 
     def _fitted_numbers(self) -> list[Any]:
         return [*self._parameters(), self.log_joint_]
@@ -247,7 +247,7 @@ class HMM(FittedModel):
     def score_samples(self, X: Any, lengths: Any = None) -> FloatArray:
         """log P(w) of every sequence, exactly, by the forward pass."""
         given = self._parameters()
-        return paths.log_likelihoods(sequences.new_corpus(X, self.alphabet_, lengths)[0], given)
+        return forward_backward.log_likelihoods(sequences.new_corpus(X, self.alphabet_, lengths)[0], given)
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """log P(w) of all sequences together: higher is better."""
@@ -265,9 +265,9 @@ class HMM(FittedModel):
         inputs.check_choice("method", method, ("viterbi", "posterior"))
         corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
         if method == "viterbi":
-            values, states = paths.best_paths(corpus, given)
+            values, states = forward_backward.best_paths(corpus, given)
         else:
-            values, shares = paths.posteriors(corpus, given)
+            values, shares = forward_backward.posteriors(corpus, given)
             states = [share.argmax(axis=1) for share in shares]
         _check_possible(values)
         if lengths is not None:
@@ -285,7 +285,7 @@ class HMM(FittedModel):
         """P(state at t | the whole sequence) [T, K] of every sequence; with ``lengths``, of all end to end."""
         given = self._parameters()
         corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
-        values, shares = paths.posteriors(corpus, given)
+        values, shares = forward_backward.posteriors(corpus, given)
         _check_possible(values)
         if lengths is not None:
             return np.concatenate(shares)
@@ -299,7 +299,7 @@ class HMM(FittedModel):
         if not single and (isinstance(several, str) or not isinstance(several, Iterable)):
             raise InputError(f"lengths={shown(lengths)} must be a whole number, or a list of them.")
         sizes = [inputs.check_whole("lengths", n, 0) for n in ([lengths] if single else several)]
-        states, symbols = paths.simulate(given, np.array(sizes, np.int64), inputs.draw_seed(random_state))
+        states, symbols = forward_backward.simulate(given, np.array(sizes, np.int64), inputs.draw_seed(random_state))
         if sequences.is_counted(self.alphabet_):
             drawn: list[Any] = [values.astype(np.int64) for values in symbols]
         else:

@@ -13,8 +13,8 @@ from topicloom.engine.estimates import Estimator
 from topicloom.engine.run import Chain, Plan
 from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule
 from topicloom.files.checks import Contents, Expected
-from topicloom.hmm import em, paths
-from topicloom.hmm.paths import HMMPrior, HMMState, Parameters
+from topicloom.hmm import em, gibbs
+from topicloom.hmm.state import HMMPrior, HMMState, Parameters, posterior_mean
 from topicloom.numerics.jit import as_input
 
 
@@ -35,23 +35,23 @@ class HMMCounts:
 
 
 def gibbs_sampler(method: str, n_paths: int, prior: HMMPrior) -> Sampler:
-    """One of the samplers ``paths.SAMPLERS`` over coupled paths. The prior is given and not learned."""
+    """One of the samplers ``gibbs.SAMPLERS`` over coupled gibbs. The prior is given and not learned."""
 
     def init(corpus: Corpus, prior: HMMPrior, key: Key) -> HMMState:
-        return paths.init(corpus, prior, n_paths, key)
+        return gibbs.init(corpus, prior, n_paths, key)
 
     def sweep(corpus: Corpus, state: HMMState, prior: HMMPrior, key: Key, schedule: Schedule) -> tuple[HMMState, Info]:
-        state, changed = paths.sweep(corpus, state, prior, key, method, schedule.n_jobs)
+        state, changed = gibbs.sweep(corpus, state, prior, key, method, schedule.n_jobs)
         return state, Info(changed, 0)
 
     def log_joint(corpus: Corpus, state: HMMState, prior: HMMPrior, n_jobs: int = 1) -> float:
-        return paths.log_joint(state, prior)
+        return gibbs.log_joint(state, prior)
 
     def counts(corpus: Corpus, state: HMMState, prior: HMMPrior, estimator: Estimator, *, n_jobs: int) -> HMMCounts:
-        return HMMCounts(*paths.expected_counts(corpus, state, prior, estimator))
+        return _counted(gibbs.expected_counts(corpus, state, prior, estimator))
 
     def from_arrays(sampler: Sampler, corpus: Corpus, arrays: dict[str, AnyArray]) -> Restored:
-        return Restored(paths.restore(corpus, arrays["z"], prior.n_states), prior, -np.inf)
+        return Restored(gibbs.restore(corpus, arrays["z"], prior.n_states), prior, -np.inf)
 
     def check(file: Contents, corpus: Corpus, index: int) -> None:
         k = prior.n_states
@@ -67,7 +67,7 @@ def gibbs_sampler(method: str, n_paths: int, prior: HMMPrior) -> Sampler:
                 file.sums_to(name, file.arrays[name].sum(), float(n_kept * n_paths * corpus.n_tokens), ROUNDING)
 
     return Sampler(
-        method, init, paths.restore, sweep, log_joint, _no_conditional, exact=True, topic_counts=counts,
+        method, init, gibbs.restore, sweep, log_joint, _no_conditional, exact=True, topic_counts=counts,
         after_sweep=_nothing, record=_record, recorded=STATES, final_value=_joint, from_arrays=from_arrays,
         check=check, by_token=False, to_arrays=lambda chain: {"z": chain.state.z, "value": np.array([-np.inf])},
         first_extra=lambda: -np.inf,
@@ -79,7 +79,7 @@ def em_sampler(tol: float, prior: HMMPrior) -> Sampler:
     """Baum-Welch. A chain's ``extra`` is the log posterior density at which its last iteration began."""
 
     def init(corpus: Corpus, prior: HMMPrior, key: Key) -> Parameters:
-        return paths.draw_from_prior(prior, key)
+        return gibbs.draw_from_prior(prior, key)
 
     def sweep(
         corpus: Corpus, state: Parameters, prior: HMMPrior, key: Key, schedule: Schedule
@@ -134,10 +134,14 @@ def _record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Pl
     return {
         "log_joint": joint,
         "changed": info.changed,
-        "agreement": paths.agreement(chain.state),
+        "agreement": gibbs.agreement(chain.state),
         "probes": probes.measure(corpus, z[0], chain.prior.n_states),
         "topic_sizes": np.bincount(z.ravel(), minlength=chain.prior.n_states),
     }
+
+
+def _counted(counts: Parameters) -> HMMCounts:
+    return HMMCounts(counts.moves, counts.emission)
 
 
 def _parameters(n_states: int) -> dict[str, Expected]:
@@ -149,5 +153,5 @@ def estimate(corpus: Corpus, chain: Chain, estimator: Estimator) -> Parameters:
     """The parameters that a chain has arrived at."""
     if isinstance(chain.state, Parameters):
         return chain.state
-    kept = chain.kept or HMMCounts(*paths.expected_counts(corpus, chain.state, chain.prior, estimator))
-    return paths.posterior_mean(Parameters(kept.moves, kept.emission), kept.n_samples, chain.prior)
+    kept = chain.kept or _counted(gibbs.expected_counts(corpus, chain.state, chain.prior, estimator))
+    return posterior_mean(Parameters(kept.moves, kept.emission), kept.n_samples, chain.prior)

@@ -1,9 +1,11 @@
 """CVB0 (CGS_p eq. 6) in which a pair's γ is over the labels of its document alone.
 
 γ is one long vector: the pairs of document d, in their order, have L_d entries each, the first of them at
-``gamma_ptr[d]``. The arithmetic is that of ``variational_collapsed``, on the L_d entries that matter, gathered from the
-counts and put back; with all labels allowed the same bits come out.
+``gamma_ptr[d]``. The arithmetic is that of ``lda.variational.collapsed``, on the L_d entries that matter, gathered from
+the counts and put back; with all labels allowed the same bits come out.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +15,32 @@ from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import combine, fill_stream, uniform
 
 
+class LabeledPairs(NamedTuple):
+    """Distinct (document, word) pairs, as those of ``Corpus``, and where each document's γ begins."""
+
+    ptr: Int64Array  # [D + 1]
+    word: Int32Array  # [M]
+    count: FloatArray  # type: ignore[assignment]  # [M]; hides tuple.count
+    gamma_ptr: Int64Array  # [D + 1]
+
+
+class SoftLabeledState(NamedTuple):
+    """As ``LabeledState`` with a distribution over labels in place of each drawn one: counts are expected ones."""
+
+    z: AnyArray  # γ of all distinct (document, word) pairs over their document's labels, one after the other
+    doc: FloatArray  # α + E[n_dk], aligned with ``labels``
+    word: FloatArray  # [V, K] β + E[n_vk]
+    topic: AnyArray  # [K] Σ_v β + E[n_k]
+    label_ptr: Int64Array
+    labels: Int32Array
+
+
 @kernel
-def sweep(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, gamma_ptr: Int64Array, label_ptr: Int64Array,
-    labels: Int32Array, gamma: AnyArray, doc: FloatArray, word: FloatArray, topic: FloatArray,
-) -> float:  # fmt: skip
-    """Update every pair once; returns Σ n Σ_k |Δγ_k|. ``doc`` is aligned with ``labels``; counts hold their prior."""
+def sweep(pairs: LabeledPairs, state: SoftLabeledState) -> float:
+    """Update every pair once; returns Σ n Σ_k |Δγ_k|."""
+    ptr, words, count, gamma_ptr = pairs.ptr, pairs.word, pairs.count, pairs.gamma_ptr
+    gamma, doc, word, topic = state.z, state.doc, state.word, state.topic
+    label_ptr, labels = state.label_ptr, state.labels
     n_topics = topic.shape[0]
     weight_all, word_all, topic_all = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     moved = 0.0
@@ -51,10 +73,9 @@ def sweep(
 
 
 @kernel
-def start(
-    ptr: Int64Array, gamma_ptr: Int64Array, label_ptr: Int64Array, key: np.uint64, gamma: AnyArray
-) -> None:  # fmt: skip
-    """Random γ, uniform on the simplex of the document's labels; its stream follows from its number."""
+def start(pairs: LabeledPairs, label_ptr: Int64Array, key: np.uint64, gamma: AnyArray) -> None:
+    """Random γ, uniform on the simplex of the document's labels; its random stream follows from its number."""
+    ptr, gamma_ptr = pairs.ptr, pairs.gamma_ptr
     stream = np.empty(4, np.uint64)
     for d in range(ptr.shape[0] - 1):
         n_own = label_ptr[d + 1] - label_ptr[d]
@@ -70,11 +91,11 @@ def start(
 
 
 @kernel
-def add_counts(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, gamma_ptr: Int64Array, label_ptr: Int64Array,
-    labels: Int32Array, gamma: AnyArray, doc: FloatArray, word: FloatArray, topic: FloatArray,
-) -> None:  # fmt: skip
+def add_counts(pairs: LabeledPairs, state: SoftLabeledState) -> None:
     """Add Σ n γ to the counts of documents' labels, of words and of labels."""
+    ptr, words, count, gamma_ptr = pairs.ptr, pairs.word, pairs.count, pairs.gamma_ptr
+    gamma, doc, word, topic = state.z, state.doc, state.word, state.topic
+    label_ptr, labels = state.label_ptr, state.labels
     for d in range(ptr.shape[0] - 1):
         first, n_own = label_ptr[d], label_ptr[d + 1] - label_ptr[d]
         at = gamma_ptr[d]
@@ -89,11 +110,10 @@ def add_counts(
 
 
 @kernel
-def log_likelihood(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, label_ptr: Int64Array, labels: Int32Array, doc: FloatArray,
-    word: FloatArray, topic: FloatArray,
-) -> float:  # fmt: skip
+def log_likelihood(pairs: LabeledPairs, state: SoftLabeledState) -> float:
     """Σ n log Σ_k θ_dk φ_kv of the training documents, θ and φ from the counts with their priors."""
+    ptr, words, count, doc, word, topic = pairs.ptr, pairs.word, pairs.count, state.doc, state.word, state.topic
+    label_ptr, labels = state.label_ptr, state.labels
     total = 0.0
     for d in range(ptr.shape[0] - 1):
         size = 0.0

@@ -1,21 +1,39 @@
 """Collapsed Gibbs sampling in which a token may only have a label of its document (CGS_p eq. 5).
 
-As ``gibbs_dense``, over the document's L labels in place of all K: ``coef``, ``weight`` and the document's counts have
-one entry for each of them, in the order of ``labels``, and ``place`` leads from a label's number to that entry. A token
-costs O(L), whatever K is. With all labels allowed every operation is that of ``gibbs_dense``, in the same order, so
-that both give the same bits. Of a document with one label nothing is left to draw.
+As ``lda.gibbs.dense``, over the document's L labels in place of all K: ``coef``, ``weight`` and the document's counts
+have one entry for each of them, in the order of ``labels``, and ``place`` leads from a label's number to that entry. A
+token costs O(L), whatever K is. With all labels allowed every operation is that of ``lda.gibbs.dense``, in the same
+order, so that both give the same bits. Of a document with one label nothing is left to draw.
 """
 
 from math import lgamma
+from typing import NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom.engine.blocks import Tokens
 from topicloom.engine.counts import log_rise
+from topicloom.engine.prior import Prior
+from topicloom.engine.state import State
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import uniform
 from topicloom.numerics.search import put_in_order, search_sums
 from topicloom.numerics.simd import LANES, put, search_lanes, weigh
+
+
+class LabeledState(NamedTuple):
+    """Counts as a dense matrix, beside the labels that each document's tokens may have."""
+
+    z: AnyArray
+    word_topic: Int32Array  # [V, K]
+    topic: Int64Array  # [K]
+    label_ptr: Int64Array  # [D + 1]
+    labels: Int32Array  # the labels of document d, ascending, are labels[label_ptr[d]:label_ptr[d + 1]]
+
+    def as_dense(self) -> State:
+        """The counts alone."""
+        return State(self.z, self.word_topic, self.topic)
 
 
 @kernel
@@ -46,12 +64,11 @@ def enter_document(
 
 
 @kernel
-def sweep(
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    label_ptr: Int64Array, labels: Int32Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    beta_sum: FloatArray, stream: UInt64Array, work: Int64Array,
-) -> None:  # fmt: skip
+def sweep(tokens: Tokens, state: LabeledState, prior: Prior, stream: UInt64Array, work: Int64Array) -> None:
     """Draw the label of every token; ``work`` returns how many tokens changed and how many weights were computed."""
+    words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
+    label_ptr, labels, beta, beta_sum = state.label_ptr, state.labels, prior.beta, prior.beta_sum
+    alpha, alpha_row = prior.alpha, prior.alpha_row
     n_topics = topic.shape[0]
     weight_all, coef_all = np.empty(n_topics, np.float64), np.empty(n_topics, np.float64)
     doc, place = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
@@ -109,12 +126,11 @@ def sweep(
 
 
 @kernel
-def conditional(
-    token: int, d: int, words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array,
-    topic: Int64Array, label_ptr: Int64Array, labels: Int32Array, alpha: FloatArray, alpha_row: Int32Array,
-    beta: FloatArray, beta_sum: FloatArray, out: FloatArray,
-) -> None:  # fmt: skip
+def conditional(token: int, d: int, tokens: Tokens, state: LabeledState, prior: Prior, out: FloatArray) -> None:
     """The weights, by label, from which ``sweep`` would draw this token's; leaves the state as it was."""
+    words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
+    label_ptr, labels, beta, beta_sum = state.label_ptr, state.labels, prior.beta, prior.beta_sum
+    alpha, alpha_row = prior.alpha, prior.alpha_row
     own = labels[label_ptr[d] : label_ptr[d + 1]]
     weight, coef = np.empty(own.shape[0], np.float64), np.empty(own.shape[0], np.float64)
     doc, place = np.empty(own.shape[0], np.int32), np.empty(topic.shape[0], np.int32)
@@ -196,14 +212,15 @@ def document_counts(
 
 @kernel
 def add_soft_counts(
-    words: Int32Array, doc_ptr: Int64Array, z: AnyArray, word_topic: Int32Array, topic: Int64Array,
-    label_ptr: Int64Array, labels: Int32Array, alpha: FloatArray, alpha_row: Int32Array, beta: FloatArray,
-    beta_sum: FloatArray, out_doc: FloatArray, out_word: FloatArray,
-) -> None:  # fmt: skip
+    tokens: Tokens, state: LabeledState, prior: Prior, out_doc: FloatArray, out_word: FloatArray
+) -> None:
     """Add each token's full conditional over its document's labels (CGS_p eqs. 40, 41), as ``soft_counts`` does.
 
     ``out_doc`` is aligned with ``labels``, ``out_word`` is words × labels; one with no entries is left out.
     """
+    words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
+    label_ptr, labels, beta, beta_sum = state.label_ptr, state.labels, prior.beta, prior.beta_sum
+    alpha, alpha_row = prior.alpha, prior.alpha_row
     n_topics = topic.shape[0]
     weight_all, coef_all = np.empty(n_topics, np.float64), np.empty(n_topics, np.float64)
     doc, place = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
@@ -231,10 +248,10 @@ def add_soft_counts(
             v, old = key // n_topics, key % n_topics
             at = place[old]
             # The token is taken out of the three counts of its own label; all others are as they stand.
-            kept = coef[at]
+            coef_in = coef[at]
             coef[at] = 0.0
             total = weigh_own(word_topic[v], beta[v], own, coef, counts, weight, lanes)
-            coef[at] = kept
+            coef[at] = coef_in
             w = (word_topic[v, old] - 1 + beta[v]) * (doc[at] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
             weight[at] = w
             scale = (j - i) / (total + w)

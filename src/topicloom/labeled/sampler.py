@@ -5,52 +5,30 @@ registered by name. It serves the one loop of chains as any other does. CVB0 dra
 which all counts are made anew after each sweep, so that a run goes on from γ alone, bit for bit.
 """
 
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import tokens_of
 from topicloom.engine.checks import ROUNDING, check_kept, check_prior, check_tokens
 from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule
-from topicloom.engine.state import AnyState, State, new_assignments, rebuild_counts
+from topicloom.engine.state import AnyState, new_assignments, rebuild_counts
 from topicloom.files.checks import Contents, Expected
-from topicloom.labeled import cvb0 as labeled_collapsed
+from topicloom.labeled import cvb0 as collapsed
 from topicloom.labeled import gibbs as labeled
+from topicloom.labeled.cvb0 import LabeledPairs, SoftLabeledState
+from topicloom.labeled.gibbs import LabeledState
 from topicloom.lda.gibbs.joint import log_joint_words
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.rng import Purpose, path_key, stream
 
 _CHUNK = 1 << 20  # tokens looked at together
-
-
-class LabeledState(NamedTuple):
-    """Counts as a dense matrix, beside the labels that each document's tokens may have."""
-
-    z: AnyArray
-    word_topic: Int32Array  # [V, K]
-    topic: Int64Array  # [K]
-    label_ptr: Int64Array  # [D + 1]
-    labels: Int32Array  # the labels of document d, ascending, are labels[label_ptr[d]:label_ptr[d + 1]]
-
-    def as_dense(self) -> State:
-        """The counts alone."""
-        return State(self.z, self.word_topic, self.topic)
-
-
-class SoftLabeledState(NamedTuple):
-    """As ``LabeledState`` with a distribution over labels in place of each drawn one: counts are expected ones."""
-
-    z: AnyArray  # γ of all distinct (document, word) pairs over their document's labels, one after the other
-    doc: FloatArray  # α + E[n_dk], aligned with ``labels``
-    word: FloatArray  # [V, K] β + E[n_vk]
-    topic: AnyArray  # [K] Σ_v β + E[n_k]
-    label_ptr: Int64Array
-    labels: Int32Array
 
 
 def gibbs(sets: LabelSets) -> Sampler:
@@ -65,25 +43,20 @@ def gibbs(sets: LabelSets) -> Sampler:
         return restore(corpus, z, prior.n_topics)
 
     def restore(corpus: Corpus, z: AnyArray, n_topics: int) -> AnyState:
-        return LabeledState(*rebuild_counts(corpus, z, n_topics), ptr, label)
+        counts = rebuild_counts(corpus, z, n_topics)
+        return LabeledState(counts.z, counts.word_topic, counts.topic, ptr, label)
 
     def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
         work = np.zeros(2, np.int64)
-        rng = stream(
-            key.seed, Purpose.SWEEP, key.chain, key.sweep, 0, 0
-        )  # as of a sampler of all topics with one shard
-        labeled.sweep(
-            corpus.words, corpus.doc_ptr, *cast(LabeledState, state), prior.alpha, prior.alpha_row, prior.beta,
-            prior.beta_sum, rng, work,
-        )  # fmt: skip
+        # The stream of a sampler of all topics with one shard: with all labels allowed both give the same bits.
+        rng = stream(key.seed, Purpose.SWEEP, key.chain, key.sweep, 0, 0)
+        labeled.sweep(tokens_of(corpus), cast(LabeledState, state), prior, rng, work)
         return state, Info(int(work[0]), int(work[1]))
 
     def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
         out = np.empty(prior.n_topics)
-        labeled.conditional(
-            token, int(corpus.token_docs[token]), corpus.words, corpus.doc_ptr, *cast(LabeledState, state),
-            prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum, out,
-        )  # fmt: skip
+        own = cast(LabeledState, state)
+        labeled.conditional(token, int(corpus.token_docs[token]), tokens_of(corpus), own, prior, out)
         return out
 
     def check(file: Contents, corpus: Corpus, index: int) -> None:
@@ -109,33 +82,30 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) ->
 def cvb0(sets: LabelSets, corpus: Corpus, prior: Prior) -> Sampler:
     """CVB0 over the documents' labels, with this prior; ``log_joint`` is the log-likelihood of the training words."""
     _check(prior)
-    pairs = corpus.pairs
-    ptr, words, count = as_input(pairs.ptr), as_input(pairs.word), as_input(pairs.count)
+    given = corpus.pairs
+    gamma_ptr = np.concatenate(([0], np.cumsum(np.diff(given.ptr) * sets.sizes)))
+    pairs = LabeledPairs(as_input(given.ptr), as_input(given.word), as_input(given.count), as_input(gamma_ptr))
     label_ptr, label = as_input(sets.ptr), as_input(sets.label)
-    gamma_ptr = as_input(np.concatenate(([0], np.cumsum(np.diff(pairs.ptr) * sets.sizes))))
     of_label = np.repeat(np.arange(sets.n_docs), sets.sizes)
     alpha = prior.alpha[prior.alpha_row[of_label], sets.label]
 
     def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
         gamma = np.empty(int(gamma_ptr[-1]), np.float32)
-        labeled_collapsed.start(
-            ptr, gamma_ptr, label_ptr, path_key(key.seed, Purpose.VARIATIONAL_START, key.chain), gamma
-        )
+        collapsed.start(pairs, label_ptr, path_key(key.seed, Purpose.VARIATIONAL_START, key.chain), gamma)
         return restore(corpus, gamma, prior.n_topics)
 
     def restore(corpus: Corpus, gamma: AnyArray, n_topics: int) -> AnyState:
         doc, word, topic = alpha.copy(), np.repeat(prior.beta[:, None], n_topics, axis=1), prior.beta_sum.copy()
-        labeled_collapsed.add_counts(ptr, words, count, gamma_ptr, label_ptr, label, gamma, doc, word, topic)
-        return SoftLabeledState(gamma, doc, word, topic, label_ptr, label)
+        state = SoftLabeledState(gamma, doc, word, topic, label_ptr, label)
+        collapsed.add_counts(pairs, state)
+        return state
 
     def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-        z, doc, word, topic, *_ = cast(SoftLabeledState, state)
-        moved = labeled_collapsed.sweep(ptr, words, count, gamma_ptr, label_ptr, label, z, doc, word, topic)
-        return restore(corpus, z, prior.n_topics), Info(round(moved / 2), len(z))
+        moved = collapsed.sweep(pairs, cast(SoftLabeledState, state))
+        return restore(corpus, state.z, prior.n_topics), Info(round(moved / 2), len(state.z))
 
     def likelihood(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:
-        _, doc, word, topic, *_ = cast(SoftLabeledState, state)
-        return labeled_collapsed.log_likelihood(ptr, words, count, label_ptr, label, doc, word, topic)
+        return collapsed.log_likelihood(pairs, cast(SoftLabeledState, state))
 
     def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
         raise NotImplementedError("CVB0 draws nothing")
@@ -193,10 +163,8 @@ def topic_counts(
             labeled.document_counts(corpus.doc_ptr, state.z, state.label_ptr, state.labels, prior.n_topics, doc)
         return Counts(doc, state.word_topic.astype(np.float64) if words else None)
     word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
-    labeled.add_soft_counts(
-        corpus.words, corpus.doc_ptr, *state, prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum,
-        np.zeros(0) if doc is None else doc, np.zeros((0, 0)) if word is None else word,
-    )  # fmt: skip
+    out_doc, out_word = np.zeros(0) if doc is None else doc, np.zeros((0, 0)) if word is None else word
+    labeled.add_soft_counts(tokens_of(corpus), state, prior, out_doc, out_word)
     return Counts(doc, word)
 
 

@@ -26,14 +26,14 @@ from topicloom.lda.statement import PlainTopics
 from topicloom.lda.variational import stochastic
 from topicloom.lda.variational.batch import check_whole, fold_in
 from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
-from topicloom.lda.variational.stochastic import STREAM_MODES, Steps, StreamMode
+from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps, StochasticMode
 
 _MADE_WITH = ("n_components", "method", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
 _ENOUGH = 10  # batches after which a stream's topics are to tell something
 
 
 def _learns_from_a_stream(model: Any) -> bool:
-    if model.method in STREAM_MODES:
+    if model.method in STOCHASTIC_MODES:
         return True
     raise AttributeError(
         f"this {type(model).__name__} has no method 'partial_fit', since method={model.method!r} needs all documents "
@@ -193,13 +193,13 @@ class VariationalLDA(PlainTopics):
             chain = start_chain(sampler, corpus, self._prior(corpus), seed, 0)
         else:
             chain = _copied(self.chains_[self.best_chain_])
-        mode, work = cast(StreamMode, self.method), settings.work(plan.schedule)
+        mode, work = cast(StochasticMode, self.method), settings.work(plan.schedule)
         for docs in stochastic.batches(corpus.n_docs, self.batch_size):
             batch = stochastic.take_batch(corpus, docs)
             chain.prior, value = stochastic.learn_batch(batch, chain.state, mode, chain.prior, settings.steps, work)
             chain.sweep += 1
         if plan.learn_beta:
-            chain.prior = stochastic.learn_stream_beta(chain.state, mode, chain.prior)
+            chain.prior = stochastic.learn_beta(chain.state, mode, chain.prior)
         how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
         problem = Problem(corpus, corpus, sampler, lambda: chain.prior, plan, 1)
         self._publish_all(problem, [chain], np.array([value]), False)
@@ -239,7 +239,7 @@ class VariationalLDA(PlainTopics):
         return word_counts(chain)
 
     def _doc_topic_of(self, chain: Chain) -> FloatArray:
-        if self.method in STREAM_MODES:  # a stream keeps no documents: they are read again
+        if self.method in STOCHASTIC_MODES:  # a stream keeps no documents: they are read again
             return with_prior(self._fold(self.corpus_), self.alpha_)
         return expected_theta(chain)
 
@@ -276,7 +276,7 @@ class VariationalLDA(PlainTopics):
 
     def _is_streamed(self) -> bool:
         """Whether it was fed by ``partial_fit``."""
-        if self._corpus is not None or self.method not in STREAM_MODES:
+        if self._corpus is not None or self.method not in STOCHASTIC_MODES:
             return False
         stored = self._stored
         return stored is None or (stored.has(chain_role(0)) and not stored.has(CORPUS))

@@ -1,7 +1,7 @@
 """The one way kernels are compiled.
 
-Kernels are called with whole states and priors spread out (``*state, *prior``), which type checkers cannot follow, so
-their types promise the result alone.
+Kernels take whole states, priors and scratch as named tuples of arrays and numbers, and read their fields by name. What
+Numba makes of a function promises the result's type alone: type checkers do not follow its arguments.
 """
 
 import hashlib

@@ -7,13 +7,25 @@ is never stored: a pair needs one dot product, a document's new parameters are s
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import BoolArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import BoolArray, FloatArray, Int32Array
+from topicloom.engine.prior import DocumentPrior
+from topicloom.lda.variational.state import PairIndex, Work
 from topicloom.numerics.jit import bare_kernel, kernel
 from topicloom.numerics.special import digamma, exp
 from topicloom.numerics.sums import distance, dot, sum_of
+
+
+class Fitted(NamedTuple):
+    """What the documents leave when their parameters stay where they are."""
+
+    mix: FloatArray  # [D, K] t
+    scale: FloatArray  # [M] n/norm of each pair
+    moved: FloatArray  # [D] how far each document went
+    fit: FloatArray  # [D] Σ n log norm
 
 
 @bare_kernel
@@ -61,7 +73,7 @@ def _rounds(
     start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, alpha: FloatArray, plain: bool,
     tol: float, max_rounds: int, row: FloatArray, t: FloatArray, sums: FloatArray,
 ) -> None:  # fmt: skip
-    """Eqs. 6 and 4 in turn for one document, until a round moves it by less than ``tol`` a topic."""
+    """Eqs. 6 and 4 in turn for one document, until a round moves it by less than ``tol`` per topic."""
     _set_mix(row, plain, t)
     for _ in range(max_rounds):
         for i in range(start, stop):
@@ -88,7 +100,7 @@ def _score(
 
 @bare_kernel
 def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> float:
-    """A document's part of the bound, but for what is the same wherever its parameters are."""
+    """A document's part of the bound, without what is the same wherever its parameters are."""
     for k in range(row.shape[0]):
         fit += math.lgamma(row[k]) - (row[k] - alpha[k]) * np.log(t[k])
     return fit
@@ -96,22 +108,22 @@ def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> flo
 
 @bare_kernel
 def fit_documents(
-    doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
-    alphas: FloatArray, alpha_row: Int32Array, plain: bool, fresh: bool, tol: float, max_rounds: int, doc: FloatArray,
-    mix: FloatArray, scale: FloatArray, moved: FloatArray, fit: FloatArray, sums: FloatArray, before: FloatArray,
+    doc_start: int, doc_stop: int, pairs: PairIndex, topics: FloatArray, prior: DocumentPrior, plain: bool, work: Work,
+    doc: FloatArray, out: Fitted, sums: FloatArray, before: FloatArray,
 ) -> None:  # fmt: skip
-    """Improve α̃ of each document, the topics held fixed; its prior is ``alphas[alpha_row[d]]``.
+    """Improve α̃ of each document, the topics held fixed.
 
-    ``doc[d]`` is where it starts and ends. With ``fresh`` it starts from equal topics instead, so that what the first,
-    meaningless topics made of it does not stay for ever; where that ends below the bound at the old parameters it is
-    taken back, so the bound never falls. Leaves t in ``mix[d]``, n/norm of each pair in ``scale``, the document's move
-    in ``moved[d]`` and Σ n log norm in ``fit[d]``. ``sums`` and ``before`` are scratch, a number a topic.
+    ``doc[d]`` is where it starts and ends. With ``work.fresh`` it starts from equal topics instead, so that what the
+    first, meaningless topics made of it does not stay for ever; where that ends below the bound at the old parameters
+    it is taken back, so the bound never falls. ``sums`` and ``before`` are scratch, one number per topic.
     """
+    word, count, mix, scale, moved, fit = pairs.word, pairs.count, out.mix, out.scale, out.moved, out.fit
+    fresh, tol, max_rounds = work.fresh, work.doc_tol, work.doc_rounds
     n_topics = topics.shape[1]
     sums[:] = 0.0
     for d in range(doc_start, doc_stop):
-        start, stop = ptr[d], ptr[d + 1]
-        row, t, alpha = doc[d], mix[d], alphas[alpha_row[d]]
+        start, stop = pairs.ptr[d], pairs.ptr[d + 1]
+        row, t, alpha = doc[d], mix[d], prior.alpha[prior.alpha_row[d]]
         _copy(row, before)
         if start == stop:
             _copy(alpha, row)
@@ -139,10 +151,10 @@ def fit_documents(
 
 @kernel
 def log_norms(
-    doc_start: int, doc_stop: int, ptr: Int64Array, word: Int32Array, count: FloatArray, topics: FloatArray,
-    doc: FloatArray, fit: FloatArray,
-) -> None:  # fmt: skip
+    doc_start: int, doc_stop: int, pairs: PairIndex, topics: FloatArray, doc: FloatArray, fit: FloatArray
+) -> None:
     """fit[d] = Σ n log Σ_k t_k w_k with the documents as they stand: the bound's part for words."""
+    ptr, word, count = pairs.ptr, pairs.word, pairs.count
     t = np.empty(topics.shape[1])
     for d in range(doc_start, doc_stop):
         exp_mean_log(doc[d], t)
@@ -154,18 +166,18 @@ def log_norms(
 
 @bare_kernel
 def expected_word_counts(
-    first: int, last: int, word_ptr: Int64Array, pair: Int64Array, pair_doc: Int32Array,
-    topics: FloatArray, mix: FloatArray, scale: FloatArray, out: FloatArray,
-) -> None:  # fmt: skip
+    first: int, last: int, pairs: PairIndex, topics: FloatArray, fitted: Fitted, out: FloatArray
+) -> None:
     """out[v] = Σ_d n_dv γ_dvk of the words from ``first`` to ``last`` (the sum of eq. 5).
 
     Pairs come ordered by word: a word's sum belongs to one caller and has one order, whatever the number of threads.
     """
+    word_ptr, by_word, pair_doc, mix, scale = pairs.word_ptr, pairs.by_word, pairs.doc, fitted.mix, fitted.scale
     for v in range(first, last):
         row, w = out[v], topics[v]
         row[:] = 0.0
         for at in range(word_ptr[v], word_ptr[v + 1]):
-            i = pair[at]
+            i = by_word[at]
             _add_scaled(row, mix[pair_doc[i]], scale[i])
         for k in range(row.shape[0]):
             row[k] *= w[k]

@@ -1,17 +1,20 @@
 """Collapsed variational Bayes for LDA: zero-order (CVB0, CGS_p eq. 6) and Gaussian (CVB, eqs. 16 to 18 of its paper).
 
 One distribution γ over topics for each distinct (document, word) pair. All counts hold their prior: ``doc[d, k]`` is
-α_k + E[n_dk], ``word[v, k]`` is β_vk + E[n_vk], ``topic[k]`` is Σ_v β_vk + E[n_k]; variances are kept beside them for
+α_k + E[n_dk], ``word[v, k]`` is β_vk + E[n_vk], ``topic[k]`` is Σ_v β_vk + E[n_k]; variances stand beside them for
 the Gaussian form. An update takes one token of the pair out of the three counts, not the pair's whole multiplicity n,
 since the other n − 1 tokens are variables of their own; the new γ goes back n times. Of a pair that weighs less than a
 token (fractional counts) what is taken out is the pair's own weight.
 
-The loops over topics are kept short: with more than a few arrays LLVM gives up telling them apart and vectorises none.
+The loops over topics are short: with more than a few arrays LLVM gives up telling them apart and vectorises none.
 """
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom.engine.blocks import Block
+from topicloom.engine.prior import DocumentPrior
+from topicloom.lda.variational.state import PairIndex, VariationalState
 from topicloom.numerics.jit import bare_kernel, kernel, reducing_kernel
 from topicloom.numerics.rng import combine, fill_stream, uniform
 from topicloom.numerics.search import first_from
@@ -109,19 +112,20 @@ def _variance(gamma: AnyArray, out: FloatArray) -> None:
 
 @bare_kernel
 def sweep_block(
-    doc_start: int, doc_stop: int, word_start: int, word_stop: int, ptr: Int64Array, words: Int32Array,
-    count: FloatArray, gamma: AnyArray, doc: FloatArray, word: FloatArray, topic: FloatArray, doc_var: FloatArray,
-    word_var: FloatArray, topic_var: FloatArray, weight: FloatArray, power: FloatArray,
-) -> float:  # fmt: skip
+    block: Block, pairs: PairIndex, state: VariationalState, weight: FloatArray, power: FloatArray
+) -> float:
     """Update every pair of the given documents and words once; returns Σ n Σ_k |Δγ_k|.
 
     Gaussian if the variances have rows, zero-order if not. The counts are live: each pair sees what the ones before it
-    left. ``weight`` and ``power`` are scratch, a number a topic.
+    left. ``weight`` and ``power`` are scratch, one number per topic.
     """
+    ptr, words, count, word_stop = pairs.ptr, pairs.word, pairs.count, block.word_stop
+    gamma, doc, word, topic = state.gamma, state.doc, state.word, state.topic
+    doc_var, word_var, topic_var = state.doc_var, state.word_var, state.topic_var
     gaussian = doc_var.shape[0] > 0
     moved = 0.0
-    for d in range(doc_start, doc_stop):
-        for i in range(first_from(words, ptr[d], ptr[d + 1], word_start), ptr[d + 1]):
+    for d in range(block.doc_start, block.doc_stop):
+        for i in range(first_from(words, ptr[d], ptr[d + 1], block.word_start), ptr[d + 1]):
             v, n = words[i], count[i]
             if v >= word_stop:
                 break
@@ -145,7 +149,7 @@ def sweep_block(
 
 @kernel
 def start(doc_start: int, doc_stop: int, ptr: Int64Array, key: np.uint64, gamma: AnyArray) -> None:
-    """Random γ, uniform on the simplex; the stream of a document follows from its number."""
+    """Random γ, uniform on the simplex; the random stream of a document follows from its number."""
     n_topics = gamma.shape[1]
     stream = np.empty(4, np.uint64)
     row = np.empty(n_topics)
@@ -162,10 +166,10 @@ def start(doc_start: int, doc_stop: int, ptr: Int64Array, key: np.uint64, gamma:
 
 @kernel
 def add_counts(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, gamma: AnyArray, doc: FloatArray, word: FloatArray,
-    topic: FloatArray, variance: bool,
-) -> None:  # fmt: skip
+    pairs: PairIndex, gamma: AnyArray, doc: FloatArray, word: FloatArray, topic: FloatArray, variance: bool
+) -> None:
     """Add Σ n γ, or Σ n γ(1 − γ), to the counts of documents, words and topics (CVB eq. 16)."""
+    ptr, words, count = pairs.ptr, pairs.word, pairs.count
     for d in range(ptr.shape[0] - 1):
         for i in range(ptr[d], ptr[d + 1]):
             n, g, to_doc, to_word = count[i], gamma[i], doc[d], word[words[i]]
@@ -179,11 +183,9 @@ def add_counts(
 
 
 @kernel
-def add_log_empty(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, gamma: AnyArray, doc: FloatArray, word: FloatArray,
-    topic: FloatArray,
-) -> None:  # fmt: skip
+def add_log_empty(pairs: PairIndex, gamma: AnyArray, doc: FloatArray, word: FloatArray, topic: FloatArray) -> None:
     """Add Σ n log(1 − γ), the log probability that a count is 0."""
+    ptr, words, count = pairs.ptr, pairs.word, pairs.count
     for d in range(ptr.shape[0] - 1):
         for i in range(ptr[d], ptr[d + 1]):
             n, g, to_doc, to_word = count[i], gamma[i], doc[d], word[words[i]]
@@ -233,13 +235,14 @@ def _weigh_fixed(
 
 @kernel
 def fold_in(
-    doc_start: int, doc_stop: int, ptr: Int64Array, words: Int32Array, count: FloatArray, phi: FloatArray,
-    alphas: FloatArray, alpha_row: Int32Array, gaussian: bool, tol: float, max_rounds: int, out: FloatArray,
+    doc_start: int, doc_stop: int, pairs: PairIndex, phi: FloatArray, prior: DocumentPrior, gaussian: bool, tol: float,
+    max_rounds: int, out: FloatArray,
 ) -> None:  # fmt: skip
     """E[n_dk] of documents whose topics are fixed at ``phi`` [V, K], to ``out``.
 
-    A document starts from γ ∝ φ α and is done when a round moves its counts by less than ``tol`` a topic.
+    A document starts from γ ∝ φ α and is done when a round moves its counts by less than ``tol`` per topic.
     """
+    ptr, words, count = pairs.ptr, pairs.word, pairs.count
     n_topics = phi.shape[1]
     longest = 0
     for d in range(doc_start, doc_stop):
@@ -248,7 +251,7 @@ def fold_in(
     doc, var, weight, before = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for d in range(doc_start, doc_stop):
         first, n_pairs = ptr[d], ptr[d + 1] - ptr[d]
-        alpha = alphas[alpha_row[d]]
+        alpha = prior.alpha[prior.alpha_row[d]]
         doc[:] = alpha
         var[:] = 0.0
         for i in range(n_pairs):

@@ -7,13 +7,25 @@ a long run at γ ≈ ½ lets them add up, which the sum of the result tells, the
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray, Int32Array, Int64Array
+from topicloom._types import FloatArray, Int64Array
+from topicloom.lda.variational.state import PairIndex
 from topicloom.numerics.jit import kernel
 
 _CLOSE = 1e-10  # how far from 1 the probabilities of a deconvolved count may add up
+
+
+class Distributions(NamedTuple):
+    """The distributions of the counts of groups of pairs, by topic: w probabilities each, w = ptr[g + 1] − ptr[g].
+
+    Those of group g and topic k begin at ``ptr[g] · K + k · w``.
+    """
+
+    ptr: Int64Array  # [groups + 1]
+    pmf: FloatArray
 
 
 @kernel
@@ -45,11 +57,13 @@ def deconvolve(pmf: FloatArray, size: int, gamma: float, out: FloatArray) -> flo
 
 
 @kernel
-def convolve_all(pairs: Int64Array, count: FloatArray, gamma: FloatArray, k: int, without: int, out: FloatArray) -> int:
+def convolve_all(
+    members: Int64Array, count: FloatArray, gamma: FloatArray, k: int, without: int, out: FloatArray
+) -> int:
     """The distribution of a count over the given pairs, without one token of the pair ``without``; returns its size."""
     out[0] = 1.0
     size = 0
-    for i in pairs:
+    for i in members:
         times = int(count[i]) - (1 if i == without else 0)
         for _ in range(times):
             convolve(out, size, gamma[i, k])
@@ -69,23 +83,23 @@ def mean_log(pmf: FloatArray, size: int, prior: float) -> float:
 
 @kernel
 def _mean_log_without(
-    pmf: FloatArray, size: int, pairs: Int64Array, count: FloatArray, gamma: FloatArray, k: int, i: int, prior: float,
-    work: FloatArray,
+    pmf: FloatArray, size: int, members: Int64Array, count: FloatArray, gamma: FloatArray, k: int, i: int,
+    prior: float, work: FloatArray,
 ) -> float:  # fmt: skip
     if deconvolve(pmf, size, gamma[i, k], work) > _CLOSE:
-        convolve_all(pairs, count, gamma, k, i, work)
+        convolve_all(members, count, gamma, k, i, work)
     return mean_log(work, size - 1, prior)
 
 
 @kernel
 def _replace(
-    pmf: FloatArray, size: int, n: int, old: float, new: float, pairs: Int64Array, count: FloatArray,
+    pmf: FloatArray, size: int, n: int, old: float, new: float, members: Int64Array, count: FloatArray,
     gamma: FloatArray, k: int, work: FloatArray,
 ) -> None:  # fmt: skip
     """The distribution after n Bernoullis went from ``old`` to ``new``; γ already holds the new value."""
     for j in range(n):
         if deconvolve(pmf, size - j, old, work) > _CLOSE:
-            convolve_all(pairs, count, gamma, k, -1, pmf)
+            convolve_all(members, count, gamma, k, -1, pmf)
             return
         pmf[: size - j] = work[: size - j]
     for j in range(n):
@@ -93,27 +107,25 @@ def _replace(
 
 
 @kernel
-def build(
-    ptr: Int64Array, pairs: Int64Array, count: FloatArray, gamma: FloatArray, out_ptr: Int64Array, out: FloatArray
-) -> None:
-    """The distributions of the counts of several groups of pairs: row (group g, topic k) at ``out_ptr[g] · K + …``."""
+def build(ptr: Int64Array, order: Int64Array, count: FloatArray, gamma: FloatArray, out: Distributions) -> None:
+    """The distributions of the counts of groups of pairs; those of group g are ``order[ptr[g]:ptr[g + 1]]``."""
     n_topics = gamma.shape[1]
     for g in range(ptr.shape[0] - 1):
-        members = pairs[ptr[g] : ptr[g + 1]]
-        width = out_ptr[g + 1] - out_ptr[g]
+        members = order[ptr[g] : ptr[g + 1]]
+        width = out.ptr[g + 1] - out.ptr[g]
         for k in range(n_topics):
-            at = out_ptr[g] * n_topics + k * width
-            convolve_all(members, count, gamma, k, -1, out[at : at + width])
+            at = out.ptr[g] * n_topics + k * width
+            convolve_all(members, count, gamma, k, -1, out.pmf[at : at + width])
 
 
 @kernel
 def sweep(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, word_ptr: Int64Array, by_word: Int64Array,
-    every: Int64Array, gamma: FloatArray, alpha: FloatArray, beta: FloatArray, beta_sum: FloatArray,
-    doc_at: Int64Array, doc_pmf: FloatArray, word_at: Int64Array, word_pmf: FloatArray, topic_pmf: FloatArray,
-    work: FloatArray,
+    pairs: PairIndex, every: Int64Array, gamma: FloatArray, alpha: FloatArray, beta: FloatArray, beta_sum: FloatArray,
+    of_docs: Distributions, of_words: Distributions, topic_pmf: FloatArray, work: FloatArray,
 ) -> float:  # fmt: skip
-    """Update every pair once by eq. 15; returns Σ n Σ_k |Δγ_k|."""
+    """Update every pair once by eq. 15; returns Σ n Σ_k |Δγ_k|. ``every`` has the numbers of all pairs."""
+    ptr, count, word_ptr, by_word = pairs.ptr, pairs.count, pairs.word_ptr, pairs.by_word
+    doc_at, doc_pmf, word_at, word_pmf = of_docs.ptr, of_docs.pmf, of_words.ptr, of_words.pmf
     n_topics = gamma.shape[1]
     weight = np.empty(n_topics)
     moved = 0.0
@@ -122,7 +134,7 @@ def sweep(
         doc_width = doc_at[d + 1] - doc_at[d]
         doc_pairs = every[ptr[d] : ptr[d + 1]]
         for i in range(ptr[d], ptr[d + 1]):
-            v, n = words[i], int(count[i])
+            v, n = pairs.word[i], int(count[i])
             word_width = word_at[v + 1] - word_at[v]
             word_pairs = by_word[word_ptr[v] : word_ptr[v + 1]]
             top = -1e300
@@ -153,12 +165,12 @@ def sweep(
 
 @kernel
 def mean_log_gamma(
-    ptr: Int64Array, pairs: Int64Array, count: FloatArray, gamma: FloatArray, prior: FloatArray, work: FloatArray
+    ptr: Int64Array, order: Int64Array, count: FloatArray, gamma: FloatArray, prior: FloatArray, work: FloatArray
 ) -> float:
     """Σ_g Σ_k E[log Γ(prior_gk + n_gk) − log Γ(prior_gk)] over groups of pairs, exactly."""
     total = 0.0
     for g in range(ptr.shape[0] - 1):
-        members = pairs[ptr[g] : ptr[g + 1]]
+        members = order[ptr[g] : ptr[g + 1]]
         for k in range(gamma.shape[1]):
             size = convolve_all(members, count, gamma, k, -1, work)
             base = math.lgamma(prior[g, k])
@@ -169,10 +181,11 @@ def mean_log_gamma(
 
 @kernel
 def fold_in(
-    ptr: Int64Array, words: Int32Array, count: FloatArray, phi: FloatArray, alpha: FloatArray, tol: float,
-    max_rounds: int, gamma: FloatArray, work: FloatArray, out: FloatArray,
+    pairs: PairIndex, phi: FloatArray, alpha: FloatArray, tol: float, max_rounds: int, gamma: FloatArray,
+    work: FloatArray, out: FloatArray,
 ) -> None:  # fmt: skip
-    """As ``variational_collapsed.fold_in`` with E[log(α + n)] exact; every distribution is convolved afresh."""
+    """As ``collapsed.fold_in`` with E[log(α + n)] exact; every distribution is convolved afresh."""
+    ptr, words, count = pairs.ptr, pairs.word, pairs.count
     n_topics = phi.shape[1]
     weight = np.empty(n_topics)
     for d in range(ptr.shape[0] - 1):

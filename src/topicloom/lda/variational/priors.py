@@ -6,7 +6,7 @@ samplers do with their drawn ones. α is learned by topic, β is one number for 
 
 Expected counts are smoother than counts of tokens, the more so the less mass a document or a topic has, and smooth
 counts call for large priors. What a prior may weigh against its data is therefore limited more closely than in
-samplers (``hyper.runs_away``).
+samplers (``engine.learn_priors.runs_away``).
 """
 
 import numpy as np
@@ -16,7 +16,8 @@ from topicloom._types import BoolArray, FloatArray
 from topicloom.engine.learn_priors import SMALLEST, runs_away
 from topicloom.engine.prior import Prior
 from topicloom.lda.variational import bayes as vb
-from topicloom.lda.variational.batch import Mode, PairIndex, VariationalState
+from topicloom.lda.variational.batch import Mode
+from topicloom.lda.variational.state import PairIndex, VariationalState
 
 _LARGEST = 1e4  # a prior beyond this is as good as infinite; without variation in the data nothing else would stop it
 _MOST_ALPHA, _MOST_BETA = 0.25, 1.0  # Σα as a share of a document's mean mass, and Vβ of a topic's
@@ -24,14 +25,14 @@ _ROUNDS, _CLOSE = 20, 1e-5
 
 
 def learn_priors(
-    index: PairIndex, state: VariationalState, mode: Mode, prior: Prior, *, alpha: bool, beta: bool
+    pairs: PairIndex, state: VariationalState, mode: Mode, prior: Prior, *, alpha: bool, beta: bool
 ) -> tuple[VariationalState, Prior, float]:
     """State and prior after a step for α, for β or for both, and how far, relatively, the priors moved.
 
     The counts in a state hold their prior, so they move with it.
     """
     changes = [0.0]
-    used = np.diff(index.ptr) > 0
+    used = np.diff(pairs.ptr) > 0
     if alpha and used.any():
         old = prior.alpha[0]
         new = learned_alpha(state.doc, old, used, bayes=mode == "vb")

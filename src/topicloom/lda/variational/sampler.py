@@ -1,7 +1,7 @@
 """Variational inference in the form of a sampler, so that the one loop runs it.
 
-A sweep is an iteration over a whole corpus, or a pass over all minibatches of a stream. Nothing is drawn: what follows
-a sweep are learned priors and the question whether the run has converged. ``log_joint`` is the bound.
+A sweep is an iteration over a whole corpus, or a pass over it in minibatches. Nothing is drawn: what follows a sweep
+are learned priors and the question whether the run has converged. ``log_joint`` is the bound.
 """
 
 from collections.abc import Callable
@@ -21,24 +21,13 @@ from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule
 from topicloom.errors import InputError
 from topicloom.files.checks import Contents, Expected
 from topicloom.lda.variational import stochastic
-from topicloom.lda.variational.batch import (
-    MODES,
-    Mode,
-    PairIndex,
-    VariationalState,
-    Work,
-    bound,
-    bytes_needed,
-    iterate,
-    pair_index,
-    start,
-    word_prior,
-)
+from topicloom.lda.variational.batch import MODES, Mode, bound, bytes_needed, iterate, start
 from topicloom.lda.variational.priors import learn_priors
-from topicloom.lda.variational.stochastic import STREAM_MODES, Steps, StreamMode, StreamState
+from topicloom.lda.variational.state import PairIndex, VariationalState, Work, pair_index, word_prior
+from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps, StochasticMode, StochasticState
 from topicloom.numerics.rng import Purpose, stream
 
-ALL_MODES: tuple[str, ...] = (*MODES, *STREAM_MODES)
+ALL_MODES: tuple[str, ...] = (*MODES, *STOCHASTIC_MODES)
 _FRESH = 20  # iterations in which documents of VB start afresh: later they stay near where they were
 _SETTLED = 1e-2  # relative change of a learned prior below which it does not hold up convergence
 
@@ -50,7 +39,7 @@ class Settings(NamedTuple):
     tol: float = 1e-3  # share of the tokens that an iteration may move and still count as converged
     doc_tol: float = 1e-3
     doc_rounds: int = 10
-    steps: Steps = Steps()  # of a stream
+    steps: Steps = Steps()  # of stochastic modes
     name: str = ""  # by which messages call it, if not by the mode
 
     @property
@@ -68,12 +57,12 @@ class Movement:
 
     change: float = np.inf  # share of tokens that moved in the last iteration
     prior_change: float = np.inf  # relative, of the priors when they were last learned
-    value: float = np.nan  # of a stream, the documents' part of the bound in the last pass
+    value: float = np.nan  # of stochastic modes, the documents' part of the bound in the last pass
 
 
 @dataclass(frozen=True)
 class Collections:
-    """What documents in collections add to an iteration: see ``compound.variational``."""
+    """What documents in collections add to an iteration: see ``compound.vem``."""
 
     start: Callable[[VariationalState, Prior], VariationalState]
     fit: Callable[[PairIndex, VariationalState, Prior, bool], tuple[VariationalState, Prior, float]]
@@ -101,7 +90,7 @@ def _size(n_bytes: int) -> str:
 
 def memory_note(corpus: Corpus, mode: str, n_topics: int, n_chains: int = 1, name: str | None = None) -> str:
     """What a run will need, in words; raises if it is more than there is."""
-    if mode in STREAM_MODES:
+    if mode in STOCHASTIC_MODES:
         needed = 2 * 8 * corpus.n_words * n_topics * n_chains
         what = f"{corpus.n_words:,} words × {n_topics:,} topics"
     else:
@@ -121,9 +110,9 @@ def memory_note(corpus: Corpus, mode: str, n_topics: int, n_chains: int = 1, nam
 
 
 def variational_sampler(settings: Settings, corpus: Corpus | None, collections: Collections | None = None) -> Sampler:
-    """The sampler of a mode, for a corpus. A stream that is fed in parts has none."""
-    if settings.mode in STREAM_MODES:
-        return _stream_sampler(settings)
+    """The sampler of a mode, for a corpus. A stochastic mode that is fed in parts has none."""
+    if settings.mode in STOCHASTIC_MODES:
+        return _stochastic_sampler(settings)
     return _batch_sampler(settings, corpus, collections)
 
 
@@ -131,33 +120,33 @@ def _batch_sampler(settings: Settings, corpus: Corpus | None, collections: Colle
     mode = cast(Mode, settings.mode)
 
     @cache
-    def index() -> PairIndex:
+    def pairs() -> PairIndex:
         assert corpus is not None
         return pair_index(corpus)
 
     def init(corpus: Corpus, prior: Prior, key: Key) -> VariationalState:
-        state = start(index(), mode, prior, key.seed, key.chain)
+        state = start(pairs(), mode, prior, key.seed, key.chain)
         return state if collections is None else collections.start(state, prior)
 
     def sweep(
         corpus: Corpus, state: VariationalState, prior: Prior, key: Key, schedule: Schedule
     ) -> tuple[VariationalState, Info]:
         work = settings.work(schedule, fresh=key.sweep <= _FRESH)
-        state, change = iterate(index(), state, mode, prior, work)
+        state, change = iterate(pairs(), state, mode, prior, work)
         return state, Info(_moved(corpus, change), 0, change)
 
     def log_joint(corpus: Corpus, state: VariationalState, prior: Prior, n_jobs: int = 1) -> float:
         if collections is not None:
-            return collections.bound(index(), state, prior, n_jobs)
-        return bound(index(), state, mode, prior, n_jobs)
+            return collections.bound(pairs(), state, prior, n_jobs)
+        return bound(pairs(), state, mode, prior, n_jobs)
 
     def after_sweep(corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:
         learns, moved, own = plan.learns(chain.sweep), 0.0, chain.extra
         if collections is not None:
-            chain.state, chain.prior, moved = collections.fit(index(), chain.state, chain.prior, learns)
+            chain.state, chain.prior, moved = collections.fit(pairs(), chain.state, chain.prior, learns)
         if learns:
             chain.state, chain.prior, change = learn_priors(
-                index(), chain.state, mode, chain.prior, alpha=plan.learn_alpha, beta=plan.learn_beta
+                pairs(), chain.state, mode, chain.prior, alpha=plan.learn_alpha, beta=plan.learn_beta
             )
             own.prior_change = max(change, moved)
         own.change = info.detail
@@ -176,15 +165,15 @@ def _batch_sampler(settings: Settings, corpus: Corpus | None, collections: Colle
     return _sampler(settings, VariationalState, init, sweep, log_joint, after_sweep, check)
 
 
-def _stream_sampler(settings: Settings) -> Sampler:
-    mode, steps = cast(StreamMode, settings.mode), settings.steps
+def _stochastic_sampler(settings: Settings) -> Sampler:
+    mode, steps = cast(StochasticMode, settings.mode), settings.steps
 
-    def init(corpus: Corpus | None, prior: Prior, key: Key) -> StreamState:
-        return stochastic.start_stream(prior, key.seed, key.chain)
+    def init(corpus: Corpus | None, prior: Prior, key: Key) -> StochasticState:
+        return stochastic.start(prior, key.seed, key.chain)
 
     def sweep(
-        corpus: Corpus, state: StreamState, prior: Prior, key: Key, schedule: Schedule
-    ) -> tuple[StreamState, Info]:
+        corpus: Corpus, state: StochasticState, prior: Prior, key: Key, schedule: Schedule
+    ) -> tuple[StochasticState, Info]:
         """All batches; every pass has its own order of the documents, and the prior is learned on the way."""
         before, old, total, work = state.counts * state.scale[0], prior, 0.0, settings.work(schedule)
         order = stream(key.seed, Purpose.BATCH_ORDER, key.chain, key.sweep - 1)
@@ -193,13 +182,13 @@ def _stream_sampler(settings: Settings) -> Sampler:
             prior, value = stochastic.learn_batch(batch, state, mode, prior, steps, work)
             total += value
         if steps.learn_beta:
-            prior = stochastic.learn_stream_beta(state, mode, prior)
+            prior = stochastic.learn_beta(state, mode, prior)
         after = state.counts * state.scale[0]
         change = float(np.abs(after - before).sum() / (2 * max(after.sum(), 1e-300)))
         moves = [np.abs(new - was).sum() / was.sum() for new, was in ((prior.alpha, old.alpha), (prior.beta, old.beta))]
         return state, Info(_moved(corpus, change), 0, (prior, Movement(change, float(max(moves)), total)))
 
-    def log_joint(corpus: Corpus, state: StreamState, prior: Prior, n_jobs: int = 1) -> float:
+    def log_joint(corpus: Corpus, state: StochasticState, prior: Prior, n_jobs: int = 1) -> float:
         return stochastic.topics_part(state, mode, prior)
 
     def after_sweep(corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:
@@ -209,11 +198,11 @@ def _stream_sampler(settings: Settings) -> Sampler:
     def check(file: Contents, corpus: Corpus | None, number: int) -> None:
         check_prior(file)
         _check_changes(file)
-        file.expect(_STREAM, "state_")
+        file.expect(_STOCHASTIC, "state_")
         found = file.arrays["state_counts"].sum(axis=0) * file.arrays["state_scale"][0]
         file.sums_to("state_counts", found, file.arrays["state_topic"], ROUNDING)
 
-    return _sampler(settings, StreamState, init, sweep, log_joint, after_sweep, check)
+    return _sampler(settings, StochasticState, init, sweep, log_joint, after_sweep, check)
 
 
 def _sampler(
@@ -222,9 +211,9 @@ def _sampler(
     """What all variational modes share."""
 
     def final_value(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan) -> float:
-        """The bound as the chain stands; the documents' part of a stream's is from its last pass."""
+        """The bound as the chain stands; that of a stochastic mode has the documents' part of its last pass."""
         part = log_joint(corpus, chain.state, chain.prior, plan.schedule.n_jobs)
-        return float(chain.extra.value + part) if settings.mode in STREAM_MODES else float(part)
+        return float(chain.extra.value + part) if settings.mode in STOCHASTIC_MODES else float(part)
 
     def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, float]:
         return {
@@ -286,7 +275,7 @@ def word_counts(chain: Chain) -> FloatArray:
 
 # -- checkpoints -----------------------------------------------------------------------------------------------------
 
-_STREAM = {
+_STOCHASTIC = {
     "counts": Expected("f8", ("V", "K"), low=0),
     "scale": Expected("f8", (1,), high=1, positive=True),
     "topic": Expected("f8", ("K",), low=0),

@@ -1,4 +1,6 @@
-"""Variational inference on a stream of minibatches: stochastic VB and SCVB0, in memory for topics × words alone.
+"""Variational inference on minibatches that come one after the other: stochastic VB and SCVB0.
+
+Memory is needed for topics × words alone.
 
 After each batch the expected word counts go a step ρ_t = (offset + t)^(−decay) toward those of the batch, scaled to
 the size of the whole corpus (Hoffman, Blei and Bach 2010; Foulds et al. 2013). The step shrinks all counts by 1 − ρ and
@@ -9,34 +11,27 @@ A document of the batch is fitted until it stays: for ``svb`` by eqs. 4 and 6 of
 to the fixed point of n_k = Σ_i γ_ik, γ_ik ∝ φ_kw (n_k + α_k), where SCVB0's running average of single tokens tends to.
 """
 
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import digamma
 
-from topicloom._types import AnyArray, FloatArray, Int64Array, UInt64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.prior import Prior
 from topicloom.lda.variational import bayes as vb
-from topicloom.lda.variational.batch import (
-    PairIndex,
-    Work,
-    add_up_words,
-    dirichlet_divergence,
-    first_words,
-    fit_documents,
-    word_prior,
-)
+from topicloom.lda.variational.batch import add_up_words, dirichlet_divergence, first_words, fit_documents
 from topicloom.lda.variational.priors import fit_word_dirichlet, fit_word_polya, learned_alpha, with_beta
+from topicloom.lda.variational.state import PairIndex, Work, word_prior
 from topicloom.numerics.jit import as_input
 
-StreamMode: TypeAlias = Literal["scvb0", "svb"]
-STREAM_MODES: tuple[StreamMode, ...] = ("scvb0", "svb")
+StochasticMode: TypeAlias = Literal["scvb0", "svb"]
+STOCHASTIC_MODES: tuple[StochasticMode, ...] = ("scvb0", "svb")
 _FOLD = 1e-6  # counts are scaled in place when the common factor has become this small
 
 
-class StreamState(NamedTuple):
-    """E[n_vk] is ``scale · counts``. Priors are not in it, so that they can be learned as the stream goes on."""
+class StochasticState(NamedTuple):
+    """E[n_vk] is ``scale · counts``. Priors are not in it, so that they can be learned from batch to batch."""
 
     counts: FloatArray  # [V, K]
     scale: FloatArray  # [1]
@@ -45,7 +40,7 @@ class StreamState(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The schedule of a stream."""
+    """Sizes of batches and of the steps toward them, and what is learned on the way."""
 
     batch_size: int = 128
     offset: float = 10.0
@@ -58,12 +53,12 @@ class Steps(NamedTuple):
         return float(min((self.offset + batch) ** -self.decay, 1.0))
 
 
-def start_stream(prior: Prior, seed: int, chain: int) -> StreamState:
+def start(prior: Prior, seed: int, chain: int) -> StochasticState:
     counts = first_words((len(prior.beta), prior.n_topics), seed, chain)
-    return StreamState(counts, np.ones(1), counts.sum(axis=0), np.zeros(1, np.int64))
+    return StochasticState(counts, np.ones(1), counts.sum(axis=0), np.zeros(1, np.int64))
 
 
-def pseudo_counts(state: StreamState, prior: Prior) -> FloatArray:
+def pseudo_counts(state: StochasticState, prior: Prior) -> FloatArray:
     """β + E[n_vk] [V, K]."""
     out: FloatArray = state.counts * state.scale[0]
     out += word_prior(prior)
@@ -86,28 +81,31 @@ class Batch(NamedTuple):
 
 
 def take_batch(corpus: Corpus, docs: Int64Array) -> Batch:
-    pairs = corpus.pairs
-    sizes = pairs.ptr[docs + 1] - pairs.ptr[docs]
+    given = corpus.pairs
+    sizes = given.ptr[docs + 1] - given.ptr[docs]
     ptr = np.concatenate(([0], np.cumsum(sizes)))
-    take = np.repeat(pairs.ptr[docs] - ptr[:-1], sizes) + np.arange(ptr[-1])
-    words, local = np.unique(pairs.word[take], return_inverse=True)
-    local = local.astype(np.int32)
+    take = np.repeat(given.ptr[docs] - ptr[:-1], sizes) + np.arange(ptr[-1])
+    words, numbers = np.unique(given.word[take], return_inverse=True)
+    local: Int32Array = numbers.astype(np.int32)
     doc = np.repeat(np.arange(len(docs), dtype=np.int32), sizes)
     word_ptr = np.concatenate(([0], np.cumsum(np.bincount(local, minlength=len(words)))))
     by_word = np.argsort(local, kind="stable")
-    arrays = (ptr, local, pairs.count[take], doc, word_ptr, by_word)
-    return Batch(PairIndex(*(as_input(cast(AnyArray, array)) for array in arrays)), words)
+    pairs = PairIndex(
+        as_input(ptr), as_input(local), as_input(given.count[take]), as_input(doc), as_input(word_ptr),
+        as_input(by_word),
+    )  # fmt: skip
+    return Batch(pairs, words)
 
 
 def learn_batch(
-    batch: Batch, state: StreamState, mode: StreamMode, prior: Prior, steps: Steps, work: Work
+    batch: Batch, state: StochasticState, mode: StochasticMode, prior: Prior, steps: Steps, work: Work
 ) -> tuple[Prior, float]:
     """One step; changes the state and returns the prior and the batch's part of the bound.
 
     For ``scvb0`` that part is the log likelihood of the batch's words given its documents' topics.
     """
-    index, words = batch
-    n_docs = len(index.ptr) - 1
+    pairs, words = batch.pairs, batch.words
+    n_docs = len(pairs.ptr) - 1
     rho = steps.step(int(state.batches[0]))
     state.batches[0] += 1
     rows = state.counts[words] * state.scale[0] + prior.beta[words][:, None]
@@ -120,23 +118,23 @@ def learn_batch(
     else:
         topics = rows / totals
     alpha = prior.alpha[0].copy()
-    doc = alpha + index.doc_weight[:, None] * (alpha / alpha.sum())
-    fitted = fit_documents(index, topics, alpha, mode == "scvb0", work, doc)
+    doc = alpha + pairs.doc_weight[:, None] * (alpha / alpha.sum())
+    fitted = fit_documents(pairs, topics, alpha, mode == "scvb0", work, doc)
     counts = np.empty_like(rows)
-    add_up_words(index, topics, fitted, counts, work.n_jobs)
+    add_up_words(pairs, topics, fitted, counts, work.n_jobs)
     _step(state, words, counts, rho, rho * steps.total_docs / n_docs)
-    used = np.diff(index.ptr) > 0
+    used = np.diff(pairs.ptr) > 0
     if mode == "svb":
         value = float(fitted.fit.sum()) - dirichlet_divergence(doc[used], alpha)
     else:
-        value = float(fitted.fit.sum() - np.sum(index.doc_weight * np.log(doc.sum(axis=1))))
+        value = float(fitted.fit.sum() - np.sum(pairs.doc_weight * np.log(doc.sum(axis=1))))
     if steps.learn_alpha and used.any():
         goal = learned_alpha(doc, alpha, used, bayes=mode == "svb")
         prior = prior._replace(alpha=(alpha * (goal / alpha) ** rho)[None, :])
     return prior, value
 
 
-def _step(state: StreamState, words: AnyArray, counts: FloatArray, rho: float, weight: float) -> None:
+def _step(state: StochasticState, words: AnyArray, counts: FloatArray, rho: float, weight: float) -> None:
     """E[n] ← (1 − ρ) E[n] + weight · counts."""
     if rho >= 1.0:
         state.counts[:] = 0.0
@@ -150,13 +148,13 @@ def _step(state: StreamState, words: AnyArray, counts: FloatArray, rho: float, w
     state.topic[:] = (1.0 - rho) * state.topic + weight * counts.sum(axis=0)
 
 
-def learn_stream_beta(state: StreamState, mode: StreamMode, prior: Prior) -> Prior:
+def learn_beta(state: StochasticState, mode: StochasticMode, prior: Prior) -> Prior:
     """One β for all words, from the counts as they stand."""
     word, beta = pseudo_counts(state, prior), float(prior.beta[0])
     return with_beta(prior, fit_word_dirichlet(word, beta) if mode == "svb" else fit_word_polya(word, beta))
 
 
-def topics_part(state: StreamState, mode: StreamMode, prior: Prior) -> float:
+def topics_part(state: StochasticState, mode: StochasticMode, prior: Prior) -> float:
     """The topics' part of VB's bound."""
     if mode == "scvb0":
         return 0.0

@@ -1,4 +1,4 @@
-"""A hidden Markov model given its parameters: likelihood, expected counts, posterior, best path, simulation.
+"""A hidden Markov model given its parameters: likelihood, expected counts, posterior, best paths, simulation.
 
 ``moves`` has K + 1 rows: row k is the distribution of the state that follows k, row K that of a sequence's first
 state. ``emission`` is by symbol, [V, K], so that loops over states read neighbours.
@@ -7,11 +7,16 @@ Forward values are scaled by powers of two, which is exact, and only when they h
 P(w_1 … w_t) times 2^(STEP · number of scalings so far).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Tokens, tokens_of
+from topicloom.hmm.state import Parameters
 from topicloom.numerics.jit import kernel
-from topicloom.numerics.rng import uniform
+from topicloom.numerics.rng import Purpose, stream, uniform
 from topicloom.numerics.search import search
 from topicloom.numerics.sums import sum_of
 
@@ -19,6 +24,22 @@ STEP = 100
 _UP, _SMALL = 2.0**STEP, 2.0**-STEP
 _STEP_LOG = STEP * float(np.log(2.0))
 _NOTHING = 1e-280  # a state this improbable, next to the others' 2⁻¹⁰⁰ and more, takes no part in the backward pass
+
+
+class ForwardValues(NamedTuple):
+    """What ``forward`` leaves of a sequence."""
+
+    alpha: FloatArray  # [T, K]
+    factor: FloatArray  # [T] the power of two by which each row was scaled
+
+
+def room_for_forward(corpus: Corpus, n_states: int) -> ForwardValues:
+    """Room for the longest sequence."""
+    longest = int(corpus.doc_lengths.max())
+    return ForwardValues(np.empty((longest, n_states)), np.empty(longest))
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -47,11 +68,9 @@ def times(vector: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
-def _forward_two(
-    start: int, stop: int, symbols: Int32Array, moves: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray,
-) -> float:  # fmt: skip
+def _forward_two(start: int, stop: int, symbols: Int32Array, given: Parameters, out: ForwardValues) -> float:
     """``forward`` for two states, with everything in registers."""
+    moves, emission, alpha, factor = given.moves, given.emission, out.alpha, out.factor
     a00, a01, a10, a11 = moves[0, 0], moves[0, 1], moves[1, 0], moves[1, 1]
     x, y = moves[2, 0] * emission[symbols[start], 0], moves[2, 1] * emission[symbols[start], 1]
     scalings = 0
@@ -73,16 +92,14 @@ def _forward_two(
 
 
 @kernel
-def forward(
-    start: int, stop: int, symbols: Int32Array, moves: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray,
-) -> float:  # fmt: skip
-    """Fill ``alpha`` and the factors by which its rows were scaled; returns log P(w) of the stretch."""
+def forward(start: int, stop: int, symbols: Int32Array, given: Parameters, out: ForwardValues) -> float:
+    """Forward values of the symbols from ``start`` to ``stop``; returns log P(w) of these."""
     if start == stop:
         return 0.0
+    moves, emission, alpha, factor = given.moves, given.emission, out.alpha, out.factor
     n_states = emission.shape[1]
     if n_states == 2:
-        return _forward_two(start, stop, symbols, moves, emission, alpha, factor)
+        return _forward_two(start, stop, symbols, given, out)
     scalings = 0
     total = 0.0
     for t in range(start, stop):
@@ -109,21 +126,20 @@ def forward(
 
 
 @kernel
-def log_likelihoods(
-    symbols: Int32Array, ptr: Int64Array, moves: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray, out: FloatArray,
-) -> None:  # fmt: skip
-    """log P(w) of every sequence; the scratch is as long as the longest."""
+def fill_log_likelihoods(tokens: Tokens, given: Parameters, values: ForwardValues, out: FloatArray) -> None:
+    """log P(w) of every sequence."""
+    symbols, ptr = tokens.words, tokens.doc_ptr
     for s in range(out.shape[0]):
-        out[s] = forward(ptr[s], ptr[s + 1], symbols, moves, emission, alpha, factor)
+        out[s] = forward(ptr[s], ptr[s + 1], symbols, given, values)
 
 
 @kernel
 def _backward_two(
-    start: int, stop: int, symbols: Int32Array, backward: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray, n_moves: FloatArray, n_emission: FloatArray,
+    start: int, stop: int, symbols: Int32Array, backward: FloatArray, emission: FloatArray, values: ForwardValues,
+    counts: Parameters,
 ) -> None:  # fmt: skip
     """``_backward`` for two states."""
+    alpha, factor, n_moves, n_emission = values.alpha, values.factor, counts.moves, counts.emission
     a00, a01, a10, a11 = backward[0, 0], backward[1, 0], backward[0, 1], backward[1, 1]
     last = stop - start - 1
     x = 1.0 / (alpha[last, 0] + alpha[last, 1])
@@ -155,10 +171,11 @@ def _backward_two(
 
 @kernel
 def _backward(
-    start: int, stop: int, symbols: Int32Array, backward: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray, n_moves: FloatArray, n_emission: FloatArray, beta: FloatArray, ahead: FloatArray,
+    start: int, stop: int, symbols: Int32Array, backward: FloatArray, emission: FloatArray, values: ForwardValues,
+    counts: Parameters, beta: FloatArray, ahead: FloatArray,
 ) -> None:  # fmt: skip
     """Add a sequence's expected counts; those of moves between states still lack the factor of the move itself."""
+    alpha, factor, n_moves, n_emission = values.alpha, values.factor, counts.moves, counts.emission
     n_states = emission.shape[1]
     last = stop - start - 1
     beta[:] = 1.0 / sum_of(alpha[last])
@@ -180,14 +197,13 @@ def _backward(
 
 
 @kernel
-def expect(
-    symbols: Int32Array, ptr: Int64Array, moves: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray, n_moves: FloatArray, n_emission: FloatArray,
-) -> float:  # fmt: skip
-    """Expected counts given all sequences into ``n_moves`` and ``n_emission``; returns log P(w).
+def expect(tokens: Tokens, given: Parameters, values: ForwardValues, counts: Parameters) -> float:
+    """Expected counts given all sequences into ``counts``; returns log P(w).
 
     Where a sequence is impossible the answer is −∞ and the counts mean nothing.
     """
+    symbols, ptr, moves, emission = tokens.words, tokens.doc_ptr, given.moves, given.emission
+    n_moves, n_emission = counts.moves, counts.emission
     n_states = emission.shape[1]
     backward = np.ascontiguousarray(moves[:n_states].T)
     beta, ahead = np.empty(n_states), np.empty(n_states)
@@ -198,27 +214,25 @@ def expect(
         start, stop = ptr[s], ptr[s + 1]
         if start == stop:
             continue
-        total += forward(start, stop, symbols, moves, emission, alpha, factor)
+        total += forward(start, stop, symbols, given, values)
         if total == -np.inf:
             return total
         if n_states == 2:
-            _backward_two(start, stop, symbols, backward, emission, alpha, factor, n_moves, n_emission)
+            _backward_two(start, stop, symbols, backward, emission, values, counts)
         else:
-            _backward(
-                start, stop, symbols, backward, emission, alpha, factor, n_moves, n_emission, beta, ahead
-            )  # fmt: skip
+            _backward(start, stop, symbols, backward, emission, values, counts, beta, ahead)
     n_moves[:n_states] *= moves[:n_states]
     return total
 
 
 @kernel
 def posterior(
-    start: int, stop: int, symbols: Int32Array, moves: FloatArray, emission: FloatArray, alpha: FloatArray,
-    factor: FloatArray, out: FloatArray,
-) -> float:  # fmt: skip
-    """P(state at t | the whole stretch) into ``out``; returns log P(w)."""
+    start: int, stop: int, symbols: Int32Array, given: Parameters, values: ForwardValues, out: FloatArray
+) -> float:
+    """P(state at t | all symbols from ``start`` to ``stop``) into ``out``; returns log P(w)."""
+    moves, emission, alpha, factor = given.moves, given.emission, values.alpha, values.factor
     n_states = emission.shape[1]
-    value = forward(start, stop, symbols, moves, emission, alpha, factor)
+    value = forward(start, stop, symbols, given, values)
     if start == stop or value == -np.inf:
         return value
     backward = np.ascontiguousarray(moves[:n_states].T)
@@ -238,10 +252,9 @@ def posterior(
 
 
 @kernel
-def _viterbi_two(
-    start: int, stop: int, symbols: Int32Array, log_moves: FloatArray, log_emission: FloatArray, states: AnyArray
-) -> float:  # fmt: skip
+def _viterbi_two(start: int, stop: int, symbols: Int32Array, logs: Parameters, states: AnyArray) -> float:
     """``viterbi`` for two states. Until the way back ``states`` holds two bits: whence the best paths to 0, 1 came."""
+    log_moves, log_emission = logs.moves, logs.emission
     l00, l01, l10, l11 = log_moves[0, 0], log_moves[0, 1], log_moves[1, 0], log_moves[1, 1]
     v = symbols[start]
     x, y = log_moves[2, 0] + log_emission[v, 0], log_moves[2, 1] + log_emission[v, 1]
@@ -262,20 +275,19 @@ def _viterbi_two(
 
 
 @kernel
-def viterbi(
-    start: int, stop: int, symbols: Int32Array, log_moves: FloatArray, log_emission: FloatArray, best: FloatArray,
-    states: AnyArray,
-) -> float:  # fmt: skip
-    """The most probable path of a stretch into ``states``; returns log P(path, w). Of equal ones the lowest states.
+def viterbi(start: int, stop: int, symbols: Int32Array, logs: Parameters, best: FloatArray, states: AnyArray) -> float:
+    """The most probable path into ``states``; returns log P(path, w). Of equal ones the lowest states.
 
-    No pointers back are stored: on the way back the same sums are taken again for the one state that was reached.
+    ``logs`` are logarithms of the parameters, and ``best`` is scratch. No pointers back are stored: on the way back the
+    same sums are taken again for the one state that was reached.
     """
+    log_moves, log_emission = logs.moves, logs.emission
     n_states = log_emission.shape[1]
     length = stop - start
     if length == 0:
         return 0.0
     if n_states == 2:
-        return _viterbi_two(start, stop, symbols, log_moves, log_emission, states)
+        return _viterbi_two(start, stop, symbols, logs, states)
     for k in range(n_states):
         best[0, k] = log_moves[n_states, k] + log_emission[symbols[start], k]
     for t in range(1, length):
@@ -306,7 +318,7 @@ def viterbi(
 
 
 @kernel
-def simulate(
+def draw_sequences(
     ptr: Int64Array, moves: FloatArray, by_state: FloatArray, rng: AnyArray, states: AnyArray, symbols: Int32Array
 ) -> None:
     """Draw sequences of given lengths; ``by_state`` is the emission matrix [K, V]."""
@@ -317,3 +329,53 @@ def simulate(
             before = search(moves[before], uniform(rng))
             states[t] = before
             symbols[t] = search(by_state[before], uniform(rng))
+
+
+# -- of a corpus -------------------------------------------------------------------------------------------------------
+
+
+def log_likelihoods(corpus: Corpus, given: Parameters) -> FloatArray:
+    """log P(w) of every sequence, exactly, by the forward pass."""
+    out = np.empty(corpus.n_docs)
+    fill_log_likelihoods(tokens_of(corpus), given, room_for_forward(corpus, given.moves.shape[1]), out)
+    return out
+
+
+def best_paths(corpus: Corpus, given: Parameters) -> tuple[FloatArray, list[AnyArray]]:
+    """Viterbi: log P(path, w) and the path of every sequence."""
+    n_states = given.moves.shape[1]
+    with np.errstate(divide="ignore"):
+        logs = Parameters(np.log(given.moves), np.log(given.emission))
+    best = np.empty((int(corpus.doc_lengths.max()) if n_states != 2 else 0, n_states))  # two states need none
+    values, paths = np.empty(corpus.n_docs), []
+    for s, (start, stop) in enumerate(_ranges(corpus.doc_ptr)):
+        path = np.empty(stop - start, np.int64)
+        values[s] = viterbi(start, stop, corpus.words, logs, best, path)
+        paths.append(path)
+    return values, paths
+
+
+def posteriors(corpus: Corpus, given: Parameters) -> tuple[FloatArray, list[FloatArray]]:
+    """log P(w) and P(state at t | w) [T, K] of every sequence."""
+    n_states = given.moves.shape[1]
+    room = room_for_forward(corpus, n_states)
+    values, shares = np.empty(corpus.n_docs), []
+    for s, (start, stop) in enumerate(_ranges(corpus.doc_ptr)):
+        share = np.empty((stop - start, n_states))
+        values[s] = posterior(start, stop, corpus.words, given, room, share)
+        shares.append(share)
+    return values, shares
+
+
+def simulate(given: Parameters, lengths: Int64Array, seed: int) -> tuple[list[AnyArray], list[AnyArray]]:
+    """States and symbols of sequences drawn from the model."""
+    ptr = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    states, symbols = np.empty(ptr[-1], np.int64), np.empty(ptr[-1], np.int32)
+    by_state = np.ascontiguousarray(given.emission.T)
+    draw_sequences(ptr, given.moves, by_state, stream(seed, Purpose.SIMULATION), states, symbols)
+    cuts = _ranges(ptr)
+    return [states[a:b] for a, b in cuts], [symbols[a:b] for a, b in cuts]
+
+
+def _ranges(ptr: Int64Array) -> list[tuple[int, int]]:
+    return list(zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True))

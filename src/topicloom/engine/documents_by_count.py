@@ -4,8 +4,8 @@ For each row of α and each topic (a *cell*), t_l documents have at least l toke
 
     Π_d Γ(a + n_dk)/Γ(a) = Π_l (a + l − 1)^t_l,
 
-so that densities and slopes cost the largest count of each cell, however many documents there are. ``ptr[c]`` is where
-t_1 of cell c stands in ``times``; cell c is topic c % K of row c // K.
+so that densities and slopes cost the largest count of each cell, however many documents there are. Cell c is topic
+c % K of row c // K.
 """
 
 from typing import NamedTuple
@@ -22,20 +22,21 @@ from topicloom.numerics.jit import kernel, reducing_kernel
 _BLOCK = 1 << 20  # tokens that are counted together: 12 bytes each, but never for all of them
 
 
-class Tails(NamedTuple):
-    """For each row of α and each topic, how many documents have at least 1, 2, … tokens of it."""
+class DocumentsByCount(NamedTuple):
+    """For each cell, how many documents have at least 1, 2, … tokens of it."""
 
     ptr: Int64Array  # [rows · K + 1] where each cell's numbers start
-    times: Int64Array
+    n_docs: Int64Array  # t_1, t_2, … of one cell after the other, up to its largest count
 
 
-def tails(corpus: Corpus, z: AnyArray, prior: Prior, n_jobs: int = 1) -> Tails:
+def documents_by_count(corpus: Corpus, z: AnyArray, prior: Prior, n_jobs: int = 1) -> DocumentsByCount:
     """Numbers of documents by their counts."""
     n_topics, n_cells = prior.n_topics, prior.alpha.size
 
-    def count(docs: tuple[int, int]) -> Tails:
+    def count(docs: tuple[int, int]) -> DocumentsByCount:
         """Of some documents, those with exactly so many tokens."""
-        most, ptr, times = np.zeros(n_cells, np.int64), np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64)
+        most = np.zeros(n_cells, np.int64)
+        exactly = DocumentsByCount(np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64))
         blocks = [
             (docs[0] + first, docs[0] + last)
             for first, last in document_blocks(corpus.doc_ptr[docs[0] : docs[1] + 1], _BLOCK)
@@ -46,26 +47,27 @@ def tails(corpus: Corpus, z: AnyArray, prior: Prior, n_jobs: int = 1) -> Tails:
             found = document_cells(
                 first, last, corpus.doc_ptr, z, prior.alpha_row, n_topics, cell, number, most
             )  # fmt: skip
-            if ptr[-1] < most.sum():
-                ptr, times = _widened(Tails(ptr, times), most)
-            add_counts(cell, number, found, ptr, times)
-        return Tails(ptr, times)
+            if exactly.ptr[-1] < most.sum():
+                exactly = _widened(exactly, most)
+            add_counts(cell, number, found, exactly)
+        return exactly
 
     parts = run_parallel(count, cut(corpus.doc_lengths, n_jobs), n_jobs)
     most = np.max([np.diff(part.ptr) for part in parts], axis=0)
-    ptr, times = parts[0] if len(parts) == 1 else _widened(parts[0], most)
+    total = parts[0] if len(parts) == 1 else _widened(parts[0], most)
     for part in parts[1:]:
-        times += _widened(part, most).times
-    sum_from_the_end(ptr, times)
-    return Tails(ptr, times)
+        np.add(total.n_docs, _widened(part, most).n_docs, out=total.n_docs)
+    sum_from_the_end(total)
+    return total
 
 
-def _widened(found: Tails, most: Int64Array) -> Tails:
+def _widened(exactly: DocumentsByCount, most: Int64Array) -> DocumentsByCount:
     """The same numbers with room for counts up to ``most``."""
     ptr = np.concatenate(([0], np.cumsum(most)))
-    times = np.zeros(int(ptr[-1]), np.int64)
-    times[np.arange(len(found.times)) + np.repeat(ptr[:-1] - found.ptr[:-1], np.diff(found.ptr))] = found.times
-    return Tails(ptr, times)
+    n_docs = np.zeros(int(ptr[-1]), np.int64)
+    places = np.arange(len(exactly.n_docs)) + np.repeat(ptr[:-1] - exactly.ptr[:-1], np.diff(exactly.ptr))
+    n_docs[places] = exactly.n_docs
+    return DocumentsByCount(ptr, n_docs)
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------------
@@ -115,31 +117,34 @@ def document_cells(
 
 
 @kernel
-def add_counts(cell: Int64Array, count: Int32Array, found: int, ptr: Int64Array, times: Int64Array) -> None:
+def add_counts(cell: Int64Array, count: Int32Array, found: int, exactly: DocumentsByCount) -> None:
     """Add to how many documents have exactly so many tokens."""
+    ptr, n_docs = exactly.ptr, exactly.n_docs
     for i in range(found):
-        times[ptr[cell[i]] + count[i] - 1] += 1
+        n_docs[ptr[cell[i]] + count[i] - 1] += 1
 
 
 @kernel
-def sum_from_the_end(ptr: Int64Array, times: Int64Array) -> None:
+def sum_from_the_end(by_count: DocumentsByCount) -> None:
     """From documents with exactly l tokens to those with at least l."""
+    ptr, n_docs = by_count.ptr, by_count.n_docs
     for c in range(ptr.shape[0] - 1):
         for i in range(ptr[c + 1] - 2, ptr[c] - 1, -1):
-            times[i] += times[i + 1]
+            n_docs[i] += n_docs[i + 1]
 
 
 @reducing_kernel
-def slope(times: Int64Array, a: float) -> float:
-    """Its derivative, Σ_d [Ψ(a + n) − Ψ(a)]."""
+def slope(n_docs: Int64Array, a: float) -> float:
+    """Σ_d [Ψ(a + n) − Ψ(a)] of one cell: the derivative of log Π_l (a + l − 1)^t_l."""
     total = 0.0
-    for i in range(times.shape[0]):
-        total += times[i] / (a + i)
+    for i in range(n_docs.shape[0]):
+        total += n_docs[i] / (a + i)
     return total
 
 
 @kernel
-def expected_tables(ptr: Int64Array, times: Int64Array, base: FloatArray, out: FloatArray) -> None:
-    """out[c] = a Σ_d [Ψ(a + n) − Ψ(a)], the mean of ``draw_tables``."""
+def expected_tables(by_count: DocumentsByCount, base: FloatArray, out: FloatArray) -> None:
+    """out[c] = a Σ_d [Ψ(a + n) − Ψ(a)]: how many tables documents open at Chinese restaurants, on average."""
+    ptr, n_docs = by_count.ptr, by_count.n_docs
     for c in range(out.shape[0]):
-        out[c] = base[c] * slope(times[ptr[c] : ptr[c + 1]], base[c]) if ptr[c + 1] > ptr[c] else 0.0
+        out[c] = base[c] * slope(n_docs[ptr[c] : ptr[c + 1]], base[c]) if ptr[c + 1] > ptr[c] else 0.0
