@@ -15,9 +15,9 @@ import topicloom
 
 # What another version of Numba may lack, taken away before topicloom is imported.
 WITHOUT = {
-    "the option": """
+    "the options": """
 from numba.core import cpu
-del cpu._options_mixin._nrt
+del cpu._options_mixin._nrt, cpu._options_mixin.forceinline
 """,
     "a way to pack code": """
 from numba.core import caching
@@ -64,7 +64,7 @@ def kernel():
     pass
 
 print(*[int(part) for part in (
-    numba_private.options(counts_references=False) == {"_nrt": False},
+    numba_private.options(counts_references=False, inlined=True) == {"_nrt": False, "forceinline": True},
     type(kernel._cache).__name__ == "KernelCache",
     numba_private.prefetch_hint() is not None,
     numba_private.vector_weights(simd.LANES) is not None,
@@ -99,7 +99,7 @@ def fingerprint() -> str:
 @pytest.mark.parametrize(
     ("without", "missing", "line"),
     [
-        ("the option", {"options"}, None),
+        ("the options", {"options"}, None),
         ("a way to pack code", {"use_cache"}, NOT_KEPT),
         ("prefetch", {"prefetch_hint"}, SLOWER),
         ("vectors", {"vector_weights"}, SLOWER),
@@ -140,7 +140,7 @@ print(private.prefetch_hint.cache_info().currsize, private.vector_weights.cache_
 # -- one file ------------------------------------------------------------------------------------------------------
 
 PUBLIC = {"numba", "numba.extending", "numba.types"}  # what our sources may import of Numba
-PRIVATE = {"_nrt", "_impl", "_cache", "_index_key", "_impl_class", "cgutils"}
+PRIVATE = {"_nrt", "forceinline", "_impl", "_cache", "_index_key", "_impl_class", "cgutils"}
 
 
 def private_parts(source: str) -> Iterator[str]:

@@ -229,10 +229,8 @@ def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:
     sizes = [np.array(trace.topic_sizes, float)[which] for trace, which in zip(traces, late, strict=True)]
     shares = [chain / np.maximum(chain.sum(axis=1, keepdims=True), 1) for chain in sizes]
     n_topics = shares[0].shape[1]
-    if len(traces) == 1:
-        matches = np.arange(n_topics)[None]
-    else:
-        matches = align(chain_topics(model), reference=best).matches
+    alone = np.arange(n_topics)[None]
+    matches = alone if len(traces) == 1 else align(chain_topics(model), reference=best).matches
     for k in range(n_topics):
         own = [share[:, match] for share, match in zip(shares, matches[:, k], strict=True) if match >= 0]
         comparable = len(own) == len(traces)
@@ -267,7 +265,8 @@ def _page(found: Diagnosis) -> str:
         return "–" if math.isnan(value) else f"{value:,.{digits}f}"
 
     quantities = [
-        [row.name, str(row.quantities), f"{row.mean:.4g}", number(row.rhat, 3), number(row.ess_bulk, 0), number(row.ess_tail, 0)]
+        [row.name, str(row.quantities), f"{row.mean:.4g}", number(row.rhat, 3), number(row.ess_bulk, 0),
+         number(row.ess_tail, 0)]
         for row in found.rows()
     ]  # fmt: skip
     topics = [
@@ -277,7 +276,8 @@ def _page(found: Diagnosis) -> str:
     ]  # fmt: skip
     style = (
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-        "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;border-bottom:1px solid #8886;text-align:right}"
+        "table{border-collapse:collapse;margin:1rem 0}"
+        "td,th{padding:.2rem .8rem;border-bottom:1px solid #8886;text-align:right}"
         "td:first-child,th:first-child{text-align:left}@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"
     )
     policy = "default-src 'none'; style-src 'unsafe-inline'"

@@ -11,6 +11,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._limits import available_memory
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Tokens, tokens_of
 from topicloom.engine.prior import Prior
 from topicloom.errors import InputError
 from topicloom.numerics.jit import as_input, kernel
@@ -87,8 +88,8 @@ def pass_by_word(assigned: Assigned, tokens: Int64Array, weight: FloatArray, n_t
         word=np.full((n_topics, n_top_words), -1, np.int32),
         count=np.zeros((n_topics, n_top_words), np.int64),
     )
-    scratch = np.zeros(n_topics, np.int64), np.zeros(n_topics, np.int64)
-    _scan_words(as_input(ptr), as_input(by_word), as_input(tokens), as_input(weight), *scratch, sums)
+    found, met = np.zeros((2, n_topics), np.int64)
+    _scan_words(as_input(ptr), as_input(by_word), as_input(tokens), as_input(weight), found, met, sums)
     return sums
 
 
@@ -165,32 +166,33 @@ def pass_by_document(assigned: Assigned, word: Int32Array) -> DocumentPass:
     ptr = np.zeros(corpus.n_words + 1, np.int64)
     np.cumsum(np.bincount(word[topic, rank], minlength=corpus.n_words), out=ptr[1:])
     best = tuple(as_input(a) for a in (ptr, topic[order], rank[order]))
-    scratch = np.zeros((3, n_topics), np.int64)
-    _scan_documents(
-        *(as_input(a) for a in (corpus.words, corpus.doc_ptr, assigned.z)),
-        *(as_input(a) for a in (prior.alpha, prior.alpha_row, assigned.alpha_sums)),
-        best, *scratch, np.full((n_topics, n_top), -1, np.int64), np.zeros((n_topics, n_top), np.int64), sums,
-    )  # fmt: skip
+    found, met, n_present = np.zeros((3, n_topics), np.int64)
+    seen_in, present = np.full((n_topics, n_top), -1, np.int64), np.zeros((n_topics, n_top), np.int64)
+    scratch = DocumentScratch(found, met, n_present, seen_in, present)
+    alpha_sums = as_input(assigned.alpha_sums)
+    _scan_documents(tokens_of(corpus), as_input(assigned.z), prior, alpha_sums, best, scratch, sums)
     return sums
+
+
+class DocumentScratch(NamedTuple):
+    """Of the current document."""
+
+    found: Int64Array  # [K] tokens of each topic
+    met: Int64Array  # [K] its topics, each once
+    n_present: Int64Array  # [K] how many of a topic's top words it has in that topic
+    seen_in: Int64Array  # [K, M] the last document that had a topic's top word in that topic
+    present: Int64Array  # [K, M] the ranks of these words
 
 
 @kernel
 def _scan_documents(
-    words: Int32Array,
-    doc_ptr: Int64Array,
-    z: AnyArray,
-    alpha: FloatArray,
-    alpha_row: Int32Array,
-    alpha_sums: FloatArray,
-    best: tuple[Int64Array, Int64Array, Int64Array],
-    found: Int64Array,
-    met: Int64Array,
-    n_present: Int64Array,
-    seen_in: Int64Array,
-    present: Int64Array,
-    sums: DocumentPass,
-) -> None:
-    """``present[k, :n_present[k]]`` are the ranks of topic k's top words that the document has in that topic."""
+    tokens: Tokens, z: AnyArray, prior: Prior, alpha_sums: FloatArray, best: tuple[Int64Array, Int64Array, Int64Array],
+    scratch: DocumentScratch, sums: DocumentPass,
+) -> None:  # fmt: skip
+    """One pass over all documents; ``alpha_sums`` [D] holds the sum of each document's α."""
+    words, doc_ptr, alpha, alpha_row = tokens.words, tokens.doc_ptr, prior.alpha, prior.alpha_row
+    found, met, n_present, seen_in = scratch.found, scratch.met, scratch.n_present, scratch.seen_in
+    present = scratch.present
     for d in range(len(doc_ptr) - 1):
         n_met = 0
         for t in range(doc_ptr[d], doc_ptr[d + 1]):

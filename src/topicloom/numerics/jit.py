@@ -76,13 +76,13 @@ def step(function: Callable[..., R]) -> Callable[..., R]:
 # For what ``numba.extending.overload`` compiles. LLVM writes it into kernels. Numba must not (``inline="always"``):
 # after that it drops what it takes for dead code, among it the last writes into arrays that a kernel has from a tuple.
 PART_OF_A_KERNEL: Any = {
-    "nogil": True, "error_model": "numpy", "forceinline": True, **numba_private.options(counts_references=False),
+    "nogil": True, "error_model": "numpy", **numba_private.options(counts_references=False, inlined=True),
 }  # fmt: skip
 
 
 def _compile(function: Callable[..., R], fastmath: bool | set[str], counts_references: bool = True) -> Callable[..., R]:
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
-    dispatcher = numba.njit(**options, **numba_private.options(counts_references))(function)
+    dispatcher = numba.njit(**options, **numba_private.options(counts_references=counts_references))(function)
     _cache.attach(dispatcher, SOURCES)
     return cast(Callable[..., R], dispatcher)
 

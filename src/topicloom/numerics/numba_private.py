@@ -6,7 +6,8 @@ way is taken, which computes the same bits:
 =================  ==============================  ==================================================  ==============
 part               what it is for                  tried                                               without it
 =================  ==============================  ==================================================  ==============
-`options`          no counting of references       on import: is the compile option known?             counted, slower
+`options`          no counting of references,      on import: is each compile option known?            slower
+                   inlining by LLVM
 `use_cache`        our own files of compiled code  on import: does Numba ask for what we offer?        no files
 `Packing`          what those files hold           on import: are its names there?                     no files
 `prefetch_hint`    asking for memory early         when first compiled: does a small kernel compile?   not asked for
@@ -44,26 +45,30 @@ except (ImportError, AttributeError):
 
 # -- compile options -------------------------------------------------------------------------------------------------
 
-_COUNTS_REFERENCES = "_nrt"
+_COUNTS_REFERENCES, _INLINED = "_nrt", "forceinline"
 
 
-def _knows_option() -> bool:
+def _knows(option: str) -> bool:
     try:
         from numba.core.compiler import Flags
         from numba.core.registry import cpu_target
 
-        cpu_target.options.parse_as_flags(Flags(), {_COUNTS_REFERENCES: False})
+        cpu_target.options.parse_as_flags(Flags(), {option: False})
     except Exception:
         return False
     return True
 
 
-_KNOWS_OPTION = _knows_option()
+_KNOWN = {option for option in (_COUNTS_REFERENCES, _INLINED) if _knows(option)}
 
 
-def options(counts_references: bool) -> dict[str, Any]:
-    """The compile option that turns counting of references to arrays on or off; none if Numba does not know it."""
-    return {_COUNTS_REFERENCES: counts_references} if _KNOWS_OPTION else {}
+def options(*, counts_references: bool, inlined: bool = False) -> dict[str, Any]:
+    """Compile options that are not documented, those of them that Numba knows.
+
+    References to arrays are counted or not, and LLVM must write the function into its callers or may do so.
+    """
+    wanted = {_COUNTS_REFERENCES: counts_references} | ({_INLINED: True} if inlined else {})
+    return {option: value for option, value in wanted.items() if option in _KNOWN}
 
 
 # -- compiled code on disk -------------------------------------------------------------------------------------------
