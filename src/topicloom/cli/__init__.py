@@ -8,6 +8,7 @@ import topicloom
 from topicloom.cli._run import as_command
 from topicloom.cli.collections import fit_collections, prevalence
 from topicloom.cli.demo import demo
+from topicloom.cli.diagnose import diagnose
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
 from topicloom.cli.labels import fit_labels, predict
@@ -25,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence):
+for command in (*commands, fit_collections, prevalence, diagnose):
     app.command()(as_command(command))
 
 

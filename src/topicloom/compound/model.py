@@ -13,7 +13,7 @@ from topicloom.compound import groups as _groups
 from topicloom.compound import vem
 from topicloom.compound.collections import CollectionModel
 from topicloom.compound.mixtures import SMALLEST_SHARE, Mixing, Mixtures, start_mixtures
-from topicloom.compound.sampler import with_mixtures
+from topicloom.compound.sampler import mixture_probe_names, with_mixtures
 from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.checks import TOPICS, VARIATIONAL, Recorded
@@ -333,6 +333,9 @@ class CompoundLDA(CollectionModel):
     @property
     def _recorded(self) -> Recorded:
         return VARIATIONAL if self.method == "vem" else TOPICS
+
+    def _probe_names(self) -> list[str]:
+        return [*super()._probe_names(), *mixture_probe_names(len(self.collections_))]
 
     # -- the variational method ----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from topicloom._types import AnyArray, Int32Array
+from topicloom._types import AnyArray, FloatArray, Int32Array
 from topicloom.compound import mixtures
 from topicloom.compound.mixtures import Mixing, Mixtures
 from topicloom.corpus.corpus import Corpus
@@ -23,6 +23,7 @@ from topicloom.engine.sampler import (
 )
 from topicloom.files.checks import Contents, Expected
 
+N_COLLECTIONS = 16  # at most so many are compared with the next
 _PREFIX = "mixtures_"  # of arrays in a checkpoint
 _ARRAYS = {
     "pi": Expected("f8", ("R", "K"), positive=True),
@@ -55,8 +56,9 @@ def with_mixtures(sampler: Sampler, mixing: Mixing, start: Mixtures, rows: Int32
         )  # fmt: skip
         learn_priors.after_sweep(corpus, chain, info, plan)
 
-    def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, float]:
+    def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, Any]:
         found = record_topics(sampler, corpus, chain, info, plan)
+        found["probes"] = np.concatenate((found["probes"], mixture_probes(chain.extra.pi)))
         return found | ({"acceptance": float(chain.extra.acceptance.mean())} if mixing.method == "mgs" else {})
 
     def to_arrays(chain: Chain) -> dict[str, AnyArray]:
@@ -82,6 +84,16 @@ def with_mixtures(sampler: Sampler, mixing: Mixing, start: Mixtures, rows: Int32
         from_arrays=from_arrays,
         check=check,
     )
+
+
+def mixture_probes(pi: FloatArray) -> FloatArray:
+    """How alike the mixtures of collections are, each and the next: Σ_k π_jk π_lk, whatever topics' numbers are."""
+    some = pi[: N_COLLECTIONS + 1]
+    return np.asarray(np.sum(some[:-1] * some[1:], axis=1))
+
+
+def mixture_probe_names(n_collections: int) -> list[str]:
+    return [f"similarity, collections {j} and {j + 1}" for j in range(min(n_collections - 1, N_COLLECTIONS))]
 
 
 def _copy(start: Mixtures) -> Mixtures:

@@ -20,6 +20,7 @@ from topicloom.corpus._checks import check_number, check_whole, shown
 from topicloom.diagnostics.alignment import align, chain_topics
 from topicloom.diagnostics.convergence import Summary, Verdict, summary, verdict
 from topicloom.engine.probes import probes_of
+from topicloom.engine.run import Trace
 from topicloom.errors import InputError
 
 _LEAST_RECORDS = 4  # per chain, after those that are discarded
@@ -135,8 +136,8 @@ def diagnose(
     >>> diagnosis = diagnose(model)
     >>> diagnosis.n_chains, diagnosis.n_draws
     (4, 51)
-    >>> [row.name for row in diagnosis.rows()][:2]
-    ['log joint probability', 'pairs of tokens in the same topic']
+    >>> diagnosis.rows()[0].name
+    'log joint probability'
     """
     if not hasattr(model, "seed_") or not hasattr(model, "traces_"):
         raise InputError(f"model is {shown(model)}; give a fitted model of topicloom.")
@@ -157,11 +158,16 @@ def diagnose(
             "make more sweeps (max_iter), record more of them (trace_every), or discard fewer."
         )
     late = [which[-n_draws:] for which in late]
-    named = list(_quantities(model, late))
-    draws = np.stack([values for _, values in named], axis=2)
-    table = summary(draws, [name for name, _ in named])
+    groups = model._chain_groups() if hasattr(model, "_chain_groups") else [list(range(len(traces)))]
+    named = [
+        (name if len(groups) == 1 else f"{name}, chains of group {number}", values)
+        for number, group in enumerate(groups)
+        for name, values in _quantities(model, [(traces[i], late[i]) for i in group])
+    ]
+    table = summary(np.stack([values for _, values in named], axis=2), [name for name, _ in named])
     found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
-    return Diagnosis(len(traces), n_draws, first, sweeps, table, found, tuple(_topics(model, late)))
+    topics = tuple(_topics(model, late)) if len(groups) == 1 else ()
+    return Diagnosis(len(groups[0]), n_draws, first, sweeps, table, found, topics)
 
 
 def _without_draws(model: Any, sweeps: int) -> Diagnosis:
@@ -182,43 +188,21 @@ def _without_draws(model: Any, sweeps: int) -> Diagnosis:
     return Diagnosis(n_chains, 0, 0, sweeps, None, Verdict(done, done, None, text), ())
 
 
-def _quantities(model: Any, late: list[Int64Array]) -> Iterator[tuple[str, FloatArray]]:
-    """Names and draws [chains, draws] of what is compared."""
-    traces = model.traces_
+def _quantities(model: Any, chains: list[tuple[Trace, Int64Array]]) -> Iterator[tuple[str, FloatArray]]:
+    """Names and draws [chains, draws] of what is compared; what never changes is left out."""
 
     def draws(name: str) -> FloatArray:
-        return np.array(
-            [np.asarray(getattr(trace, name), float)[which] for trace, which in zip(traces, late, strict=True)]
-        )
+        return np.array([np.asarray(getattr(trace, name), float)[which] for trace, which in chains])
 
     yield "log joint probability", draws("log_joint")
     for name, text in (("alpha_sum", "sum of α"), ("beta_mean", "mean of β")):
-        if all(getattr(trace, name) for trace in traces) and np.ptp(draws(name)) > 0:
+        if all(getattr(trace, name) for trace, _ in chains) and np.ptp(draws(name)) > 0:
             yield text, draws(name)
-    probes = draws("probes")
+    values = draws("probes")
     names = model._probe_names() if hasattr(model, "_probe_names") else probes_of(model.corpus_).names
-    if len(names) != probes.shape[2]:  # paths are pairs of another corpus, the one that is sampled
-        names = [f"same topic, pair {i}" for i in range(probes.shape[2] - 1)] + ["effective topics"]
     for i, name in enumerate(names):
-        if np.ptp(probes[:, :, i]) > 0:
-            yield name, probes[:, :, i]
-    yield from _collections(model, late)
-
-
-def _collections(model: Any, late: list[Int64Array]) -> Iterator[tuple[str, FloatArray]]:
-    """How alike the mixtures of collections are: Σ_k π_jk π_lk, which does not depend on topics' numbers."""
-    chains = model.chains_ if hasattr(model, "pi_draws_") and getattr(model, "method", "") != "vem" else []
-    if not chains or not hasattr(chains[0].extra, "draws"):
-        return
-    n = min(len(chain.extra.draws) for chain in chains) // 2
-    n_collections = len(chains[0].extra.pi)
-    if n < len(late[0]) or n_collections < 2:
-        return
-    by_chain = np.array([np.array(chain.extra.draws[-n:]) for chain in chains])
-    every = np.linspace(0, n - 1, len(late[0])).astype(int)
-    for j in range(min(n_collections - 1, 8)):
-        alike = np.einsum("csk,csk->cs", by_chain[:, every, j], by_chain[:, every, j + 1])
-        yield f"similarity, collections {j} and {j + 1}", alike
+        if np.ptp(values[:, :, i]) > 0:
+            yield name, values[:, :, i]
 
 
 def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:

@@ -30,7 +30,7 @@ _SOME_TRACES = {  # the same, or none
     "agreement": Expected("f", ("T of agreement",), low=0, high=1, optional=True),
     "acceptance": Expected("f", ("T of acceptance",), low=0, high=1, optional=True),
     "change": Expected("f", ("T of change",), low=0, optional=True),
-    "probes": Expected("f8", ("T of probes", "T probes"), low=0, optional=True),
+    "probes": Expected("f8", ("T of probes", "T probes"), optional=True),
     "topic_sizes": Expected("i8", ("T of topic_sizes", "T topics"), low=0, optional=True),
 }
 

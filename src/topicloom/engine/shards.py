@@ -63,7 +63,9 @@ class _Runs(NamedTuple):
 @once
 def _runs(corpus: Corpus) -> _Runs:
     found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
-    counts.count_runs(corpus.words, corpus.doc_ptr, _LONG, *found)
+    counts.count_runs(
+        corpus.words, corpus.doc_ptr, _LONG, found.doc_runs, found.word_runs, found.doc_tokens, found.word_tokens
+    )
     return found
 
 

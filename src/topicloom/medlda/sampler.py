@@ -19,7 +19,8 @@ from topicloom.engine.blocks import Block, Range, Tokens, tokens_of
 from topicloom.engine.checks import check_topics
 from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, soft_topic_counts
 from topicloom.engine.prior import Prior
-from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule, assignments_and_prior
+from topicloom.engine.probes import probes_of
+from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule, assignments_and_prior, record_topics
 from topicloom.engine.shards import Draw, Loads, sweep_blocks
 from topicloom.engine.state import AnyState, rebuild_counts
 from topicloom.engine.threads import cut, private, run_parallel
@@ -41,6 +42,7 @@ _KINDS = {"doc": proposals.DOC, "word": proposals.WORD, "exp": proposals.EXP}
 _WITH_TABLE = ("mixture", "cycle", "exp")
 _NOISE_SHARE = 0.5  # precision of what the exp-proposal knows of f, as a share of the pseudo-likelihood's curvature
 _MANY_TOPICS = 100  # from so many on, proposals take long to leave topics that were drawn at random
+N_PROBED, N_PROBED_TASKS = 16, 4  # documents and tasks whose decision values are recorded
 _VECTORS = 8  # tasks that the sums over them take at a time
 _PARTS, _PART = 16, 4096  # of documents, for threads, and tokens of a part at least; changes no draw
 
@@ -122,10 +124,34 @@ def medlda_sampler(tasks: Tasks, options: Options = Options()) -> Sampler:  # no
         if file.info["kept"]:
             file.expect({"kept_eta": Expected("f8", ("K", "C"))})
 
+    def record(sampler: Sampler, corpus: Corpus, chain: Any, info: Info, plan: Any) -> dict[str, Any]:
+        found = record_topics(sampler, corpus, chain, info, plan)
+        found["probes"] = np.concatenate((found["probes"], value_probes(corpus, chain.state)))
+        return found
+
     return Sampler(
         "medlda", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts,
-        to_arrays=to_arrays, from_arrays=from_arrays, check=check,
+        to_arrays=to_arrays, from_arrays=from_arrays, check=check, record=record,
     )  # fmt: skip
+
+
+def _probed_docs(corpus: Corpus) -> list[int]:
+    return [int(d) for d in np.unique(probes_of(corpus).docs)[:N_PROBED]]
+
+
+def value_probes(corpus: Corpus, state: MedState) -> FloatArray:
+    """What the classifier says of a few documents in the first tasks: f = Σ_k η_k n_dk/N_d."""
+    eta, found = state.eta[:, :N_PROBED_TASKS], []
+    for d in _probed_docs(corpus):
+        z = state.z[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]]
+        counts = np.bincount(z, minlength=len(eta))
+        found.append(np.sum(eta * (counts / max(len(z), 1))[:, None], axis=0))
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def value_probe_names(corpus: Corpus, n_tasks: int) -> list[str]:
+    tasks = range(min(n_tasks, N_PROBED_TASKS))
+    return [f"decision value, document {d}, task {task}" for d in _probed_docs(corpus) for task in tasks]
 
 
 def sweep_all(

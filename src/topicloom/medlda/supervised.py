@@ -22,7 +22,7 @@ from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
-from topicloom.medlda.sampler import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_sampler
+from topicloom.medlda.sampler import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_sampler, value_probe_names
 from topicloom.medlda.targets import Kind, Targets
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
@@ -191,6 +191,13 @@ class SupervisedTopics(TopicModel):
             chain.state.eta if chain.kept is None else chain.kept.eta / chain.kept.n_samples for chain in chains
         ]
         self._learn_more(targets)
+
+    def _probe_names(self) -> list[str]:
+        return [*super()._probe_names(), *value_probe_names(self.corpus_, len(self._groups[0]))]
+
+    def _chain_groups(self) -> list[list[int]]:
+        n = self.n_chains
+        return [list(range(group * n, (group + 1) * n)) for group in range(len(self._groups))]
 
     def _learn_more(self, targets: Targets) -> None:
         """What a subclass publishes."""

@@ -19,6 +19,7 @@ from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
+from topicloom.engine.probes import probes_of
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, UnknownWordsWarning, counted, warn
@@ -75,6 +76,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def _learns_rows(self) -> bool:
         """Whether a prior of documents is learned beside α."""
         return False
+
+    def _probe_names(self) -> list[str]:
+        """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
+        return probes_of(repeated(self.corpus_, getattr(self, "n_paths", 1))).names
+
+    def _chain_groups(self) -> list[list[int]]:
+        """Chains that draw from the same posterior, by their numbers."""
+        return [list(range(len(self.traces_)))]
 
     def _word_counts_of(self, chain: Chain) -> FloatArray:
         """Expected counts plus β by word [V, K]."""

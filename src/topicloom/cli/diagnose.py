@@ -1,0 +1,91 @@
+"""``diagnose``: has a model converged?"""
+
+import csv as csv_text
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicloom.cli._run import Json, ModelDir, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from topicloom.diagnostics.fitted import Diagnosis
+
+
+def diagnose(
+    directory: ModelDir,
+    discard: Annotated[
+        int | None,
+        typer.Option(help="Sweeps of each chain to leave out (default: the burn-in, or half).", show_default=False),
+    ] = None,
+    max_rhat: Annotated[float, typer.Option(help="Largest R-hat that is taken as agreement.")] = 1.05,
+    min_ess: Annotated[
+        float | None,
+        typer.Option(help="Smallest effective sample size wanted (default: 100 per chain).", show_default=False),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the tables to a page, too.", metavar="FILE", show_default=False)
+    ] = None,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the quantities as comma-separated values.")] = False,
+) -> None:
+    """Judge whether a model's chains have converged: whether they agree on what does not depend on topics' numbers."""
+    import topicloom
+    from topicloom.diagnostics.fitted import diagnose as judge
+
+    model: Any = topicloom.load(directory)
+    found = judge(model, discard=discard, max_rhat=max_rhat, min_ess=min_ess)
+    if html is not None:
+        found.to_html(html)
+        say(f"the page is {html}.")
+    if json:
+        show_json(found.to_dict())
+    elif csv:
+        writer = csv_text.writer(sys.stdout)
+        writer.writerow(["quantity", "number", "mean", "rhat", "ess_bulk", "ess_tail"])
+        writer.writerows(found.rows())
+    else:
+        _show(found)
+        if found.n_chains == 1 and found.quantities is not None:
+            say("whether other chains would find the same cannot be known from one: fit again with --chains 4.")
+
+
+def _show(found: "Diagnosis") -> None:
+    if found.quantities is not None:
+        title = (
+            f"{found.n_chains} chains of {found.sweeps:,} sweeps, the first {found.discarded:,} left out; "
+            f"{found.n_draws:,} records per chain"
+        )
+        columns = [
+            ("quantity", False),
+            ("number", True),
+            ("mean", True),
+            ("R-hat", True),
+            ("ESS", True),
+            ("tail", True),
+        ]
+        rows = [
+            [
+                row.name, str(row.quantities), f"{row.mean:.4g}", _number(row.rhat, 3), _number(row.ess_bulk),
+                _number(row.ess_tail),
+            ]
+            for row in found.rows()
+        ]  # fmt: skip
+        show_table(title, columns, rows)
+    if found.topics:
+        columns = [("topic", True), ("share", True), ("chains", True), ("R-hat", True), ("ESS", True)]
+        rows = [
+            [
+                str(row.topic), f"{row.share:.1%}", f"{row.chains} of {found.n_chains}",
+                _number(row.rhat, 3) if row.comparable else "not comparable", _number(row.ess_bulk),
+            ]
+            for row in found.topics
+        ]  # fmt: skip
+        show_table("Topics of the published chain, by the chains that have them", columns, rows)
+    typer.echo(found.verdict.text)
+
+
+def _number(value: float, digits: int = 0) -> str:
+    return "–" if math.isnan(value) else f"{value:,.{digits}f}"
