@@ -374,7 +374,7 @@ def align(
 
     See Also
     --------
-    topicloom.diagnostics.flows.flows : splits and merges between models with different numbers of topics.
+    topicloom.diagnostics.topic_flows.flows : splits and merges between models with different numbers of topics.
 
     Notes
     -----

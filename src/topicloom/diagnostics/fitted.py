@@ -143,8 +143,9 @@ def diagnose(
         raise InputError(f"model is {shown(model)}; give a fitted model of topicloom.")
     check_number("max_rhat", max_rhat, 1.0, math.inf)
     traces, sweeps = model.traces_, int(model.n_iter_)
-    if any(trace.change for trace in traces) or not any(trace.probes for trace in traces):
-        return _without_draws(model, sweeps)
+    draws_nothing = "change" in _recorded(model) or getattr(model, "method", "") in ("em", "vem", "cvb0")
+    if draws_nothing or not all(trace.probes for trace in traces):
+        return _without_draws(model, sweeps, draws_nothing)
     if discard is None:
         discard = sweeps // 2 if getattr(model, "burn_in", None) is None else int(model.burn_in)
     elif check_whole("discard", discard, 0) >= sweeps:
@@ -170,11 +171,15 @@ def diagnose(
     return Diagnosis(len(groups[0]), n_draws, first, sweeps, table, found, topics)
 
 
-def _without_draws(model: Any, sweeps: int) -> Diagnosis:
+def _recorded(model: Any) -> tuple[str, ...]:
+    """What the traces of a model have, beside sweeps, values and changes."""
+    return model._recorded.names if hasattr(model, "_recorded") else ()
+
+
+def _without_draws(model: Any, sweeps: int, draws_nothing: bool) -> Diagnosis:
     """Of a model that draws nothing, or that was fitted by a version that did not record what is compared."""
     n_chains = len(model.traces_)
-    converges = any(trace.change for trace in model.traces_) or getattr(model, "method", "") in ("em", "vem")
-    if not converges:
+    if not draws_nothing:
         text = (
             "This model has no record of what its chains are compared by: too few sweeps (one in trace_every is "
             "recorded), or an earlier version fitted it. Fit it again."

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 import topicloom
 from topicloom._types import FloatArray
-from topicloom.diagnostics import topic_words as module
-from topicloom.diagnostics.topic_words import frex_scores, topic_word_scores, topic_words
+from topicloom.diagnostics import word_lists as module
+from topicloom.diagnostics.word_lists import frex_scores, topic_word_scores, topic_words
 from topicloom.errors import InputError
 
 

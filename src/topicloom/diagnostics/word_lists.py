@@ -63,7 +63,7 @@ def topic_words(
     Examples
     --------
     >>> import numpy as np
-    >>> from topicloom.diagnostics.topic_words import topic_words
+    >>> from topicloom.diagnostics.word_lists import topic_words
     >>> phi = np.array([[0.6, 0.3, 0.1, 0.0], [0.6, 0.0, 0.1, 0.3]])
     >>> words = ["the", "river", "of", "loan"]
     >>> topic_words(phi, 2, vocabulary=words)
@@ -130,7 +130,7 @@ def topic_word_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from topicloom.diagnostics.topic_words import topic_word_scores
+    >>> from topicloom.diagnostics.word_lists import topic_word_scores
     >>> phi = np.array([[0.6, 0.3, 0.1, 0.0], [0.6, 0.0, 0.1, 0.3]])
     >>> topic_word_scores(phi, "lift", topic_sizes=[1, 1])
     array([[1., 2., 1., 0.],
@@ -161,7 +161,7 @@ def frex_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from topicloom.diagnostics.topic_words import frex_scores
+    >>> from topicloom.diagnostics.word_lists import frex_scores
     >>> phi = np.array([[0.6, 0.3, 0.1, 0.0], [0.6, 0.0, 0.1, 0.3]])
     >>> frex_scores(phi, n=2).round(4)
     array([0.8132, 0.8132])

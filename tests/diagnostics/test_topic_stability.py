@@ -11,9 +11,9 @@ from scipy.stats import binomtest
 from tests.helpers.mutating import mutate
 from topicloom import LDA
 from topicloom.datasets import synthetic_lda
-from topicloom.diagnostics import stability as module_of_stability
+from topicloom.diagnostics import topic_stability as module_of_stability
 from topicloom.diagnostics.alignment import chain_topics, topic_distance
-from topicloom.diagnostics.stability import consensus, medoid, run_distances, stability
+from topicloom.diagnostics.topic_stability import consensus, medoid, run_distances, stability
 from topicloom.errors import InputError
 
 N_RUNS, N_SHARED, K, V = 6, 3, 5, 80
@@ -248,7 +248,7 @@ def check_all(module: ModuleType | SimpleNamespace) -> None:
 
 
 def test_the_right_source_passes_as_a_mutant_would() -> None:
-    check_all(mutate("diagnostics.stability"))
+    check_all(mutate("diagnostics.topic_stability"))
 
 
 @pytest.mark.parametrize(
@@ -268,4 +268,4 @@ def test_the_right_source_passes_as_a_mutant_would() -> None:
 )
 def test_wrong_stability_is_rejected(changes: list[tuple[str, str]]) -> None:
     with pytest.raises(AssertionError):
-        check_all(mutate("diagnostics.stability", *changes))
+        check_all(mutate("diagnostics.topic_stability", *changes))

@@ -11,9 +11,9 @@ import pytest
 from tests.helpers.mutating import mutate
 from topicloom import LDA
 from topicloom.datasets import synthetic_lda
-from topicloom.diagnostics import flows as module_of_flows
+from topicloom.diagnostics import topic_flows as module_of_flows
 from topicloom.diagnostics.alignment import topic_distance
-from topicloom.diagnostics.flows import METHODS, Flow, Method, flows, product_weights, transport_weights
+from topicloom.diagnostics.topic_flows import METHODS, Flow, Method, flows, product_weights, transport_weights
 from topicloom.errors import InputError
 from topicloom.evaluation import topic_sizes
 
@@ -206,7 +206,7 @@ def check_all(module: ModuleType | SimpleNamespace) -> None:
 
 
 def test_the_right_source_passes_as_a_mutant_would() -> None:
-    check_all(mutate("diagnostics.flows"))
+    check_all(mutate("diagnostics.topic_flows"))
 
 
 @pytest.mark.parametrize(
@@ -226,4 +226,4 @@ def test_wrong_weights_are_rejected(change: tuple[str, str]) -> None:
     if change[1].endswith("[:n]"):
         changes.append(("np.concatenate((supply, demand))[:-1]", "supply"))
     with pytest.raises(AssertionError):
-        check_all(mutate("diagnostics.flows", *changes))
+        check_all(mutate("diagnostics.topic_flows", *changes))
