@@ -42,13 +42,13 @@ class Ours:
         self._kernel, self._corpus, self.prior = get_sampler(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep = schedule or Schedule(), 0
         self.state = self._kernel.init(corpus, self.prior, Key(SEED, 0, 0))
-        self._course: ShardProgress | None = None
+        self._progress: ShardProgress | None = None
 
     def sweep(self, n_sweeps: int = 1) -> None:
         key = Key(SEED, 0, self._sweep + 1)
         self._sweep += n_sweeps
-        self.state, _, self._course = self._kernel.run(
-            self._corpus, self.state, self.prior, key, self._schedule, n_sweeps, self._course
+        self.state, _, self._progress = self._kernel.run(
+            self._corpus, self.state, self.prior, key, self._schedule, n_sweeps, self._progress
         )
 
     def topics(self) -> AnyArray:

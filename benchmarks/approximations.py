@@ -68,9 +68,9 @@ def say(text: str) -> None:
 def states(corpus: Corpus, prior: Prior, way: Way, seed: int, n: int) -> Iterator[AnyState]:
     """The states after each of ``n`` sweeps."""
     kernel = get_sampler(way.sampler)
-    state, course = kernel.init(corpus, prior, Key(seed, 0, 0)), None
+    state, progress = kernel.init(corpus, prior, Key(seed, 0, 0)), None
     for sweep in range(1, n + 1):
-        state, _, course = kernel.run(corpus, state, prior, Key(seed, 0, sweep), way.schedule, 1, course)
+        state, _, progress = kernel.run(corpus, state, prior, Key(seed, 0, sweep), way.schedule, 1, progress)
         yield state
 
 
@@ -120,10 +120,10 @@ def tiny_row(name: str, way: Way, sweeps: int, chains: int = 10) -> list[str]:
     seen = np.zeros(len(p))
     starts = np.random.default_rng(1).choice(len(p), size=chains, p=p)
     for chain, start in enumerate(starts):
-        state, course = kernel.restore(corpus, every[start], prior.n_topics), None
+        state, progress = kernel.restore(corpus, every[start], prior.n_topics), None
         with way.set_up():
             for sweep in range(WARM_UP + sweeps // chains):
-                state, _, course = kernel.run(corpus, state, prior, Key(2, chain, sweep), way.schedule, 1, course)
+                state, _, progress = kernel.run(corpus, state, prior, Key(2, chain, sweep), way.schedule, 1, progress)
                 if sweep >= WARM_UP:
                     seen[int(place @ state.z)] += 1
     q = seen / seen.sum()

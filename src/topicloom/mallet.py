@@ -107,7 +107,7 @@ def _read_header(path: Path, file: IO[bytes]) -> tuple[FloatArray, float, bytes,
             except ValueError:
                 raise malformed(path, number, text, f"numbers after '{name.strip()} :'") from None
         number, line = number + 1, file.readline()
-    for name, expected in (("#alpha", "one number a topic"), ("#beta", "one number")):
+    for name, expected in (("#alpha", "one number per topic"), ("#beta", "one number")):
         values_found = np.array(found.get(name, []))
         if not len(values_found) or (name == "#beta" and len(values_found) != 1):
             raise malformed(path, "its header", found.get(name, "nothing"), f"a line '{name} : …' with {expected}")

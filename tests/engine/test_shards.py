@@ -267,7 +267,7 @@ def test_tokens_that_lie_side_by_side_are_drawn_as_if_they_were_listed(
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_one_sweep_by_itself_is_a_course_of_its_own(corpus: Corpus) -> None:
+def test_one_sweep_by_itself_needs_no_progress_before_it(corpus: Corpus) -> None:
     """And later sweeps of a chain are not the same, as parts then lag behind each other from one to the next."""
     kernel, prior, schedule = get_sampler("dense"), prior_of(corpus), Schedule(2)
     z: dict[bool, np.ndarray] = {}
@@ -286,7 +286,7 @@ def test_one_sweep_by_itself_is_a_course_of_its_own(corpus: Corpus) -> None:
 
 @pytest.mark.usefixtures("in_pieces")
 @pytest.mark.parametrize("sampler", ["dense", "sparse", "auto"])
-def test_a_chain_goes_on_from_a_checkpoint_within_a_course(sampler: str, corpus: Corpus, tmp_path: Path) -> None:
+def test_a_chain_goes_on_from_a_checkpoint_between_cuts(sampler: str, corpus: Corpus, tmp_path: Path) -> None:
     kernel, prior = get_sampler(sampler), prior_of(corpus)
     plan = Plan(3, 34, 25, 4, "standard", learn_alpha=True, schedule=Schedule(2, 2))
     straight, broken = (start_chain(kernel, corpus, prior, plan.seed, 0) for _ in range(2))
@@ -306,7 +306,7 @@ def test_a_chain_goes_on_from_a_checkpoint_within_a_course(sampler: str, corpus:
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_fit_is_resumed_within_a_course(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_fit_is_resumed_between_cuts(corpus: Corpus, tmp_path: Path) -> None:
     def fit(max_iter: int, folder: str, **more) -> LDA:
         return LDA(12, n_shards=2, max_iter=max_iter, random_state=0, checkpoint_dir=tmp_path / folder, **more).fit(
             corpus
@@ -318,7 +318,7 @@ def test_a_fit_is_resumed_within_a_course(corpus: Corpus, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_courses_end_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpus, monkeypatch) -> None:
+def test_blocks_are_cut_anew_where_the_chain_is_young_and_every_ten_sweeps(corpus: Corpus, monkeypatch) -> None:
     begun: list[int] = []
     original = in_blocks.start_shards
     kernel, prior = get_sampler("sparse"), prior_of(corpus)

@@ -37,10 +37,10 @@ def distances(name: str, schedule: Schedule, case: oracle.Case = CASE) -> tuple[
     kernel = get_sampler(name)
     states, p = oracle.posterior(case)
     start = states[np.random.default_rng(1).choice(len(states), p=p)]
-    state, course = kernel.restore(case.corpus, start, case.n_topics), None
+    state, progress = kernel.restore(case.corpus, start, case.n_topics), None
     seen = np.zeros(len(states))
     for sweep in range(WARM_UP + SWEEPS):
-        state, _, course = kernel.run(case.corpus, state, case.prior, Key(2, 0, sweep), schedule, 1, course)
+        state, _, progress = kernel.run(case.corpus, state, case.prior, Key(2, 0, sweep), schedule, 1, progress)
         if sweep >= WARM_UP:
             seen[oracle.state_number(state.z, case.n_topics)] += 1
     q = seen / SWEEPS

@@ -54,7 +54,7 @@ class Sampling:
     sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 500
     alpha: Annotated[
         str | None,
-        Option(help="Prior of documents: a number, or one a topic (default: 1/topics, learned).", metavar="A[,A…]"),
+        Option(help="Prior of documents: a number, or one per topic (default: 1/topics, learned).", metavar="A[,A…]"),
     ] = None
     beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
     learn: Annotated[
@@ -66,7 +66,7 @@ class Sampling:
     shards: Annotated[
         int, Option(help="Parts of a sweep for threads to share; 1 is exact, more are an approximation.")
     ] = 1
-    mh_steps: Annotated[int, Option(help="Proposals a token, of samplers that propose and accept.")] = 2
+    mh_steps: Annotated[int, Option(help="Proposals per token, of samplers that propose and accept.")] = 2
     method: Annotated[str, Option(help="gibbs, or without sampling: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = "gibbs"
     tol: Annotated[float, Option(help="Share of tokens that may still move at convergence, if not gibbs.")] = 1e-3
     batch_size: Annotated[int, Option(help="Documents of a minibatch of scvb0 and svb.")] = 128
@@ -134,7 +134,7 @@ def _numbers(name: str, text: str) -> float | list[float]:
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"{name} {text}: expected a number, or one a topic with commas between them.") from None
+        raise InputError(f"{name} {text}: expected a number, or one per topic with commas between them.") from None
     return values[0] if len(values) == 1 else values
 
 

@@ -83,7 +83,7 @@ class CompoundLDA(CollectionModel):
     concentration : γ, how close documents are to their collection's mixture. None starts from 1 and is learned.
     collection_prior : α, a number or one per topic. None learns one number under a gamma prior of shape 1 and rate 1;
         a dict with ``shape`` and ``rate`` does so under another one.
-    topic_word_prior : η, a number, or one a word. None starts from 1/K and is learned.
+    topic_word_prior : η, positive float, or array of shape (n_words,). None starts from 1/K and is learned.
     mixtures : π, one for all collections [K] or one for each [J, K], if it is known and not to be learned.
     burn_in, thin : draws of π are kept from sweep ``burn_in`` on (None: of the second half of the sweeps), those
         of every ``thin``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in

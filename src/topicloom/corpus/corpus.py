@@ -199,14 +199,14 @@ class Corpus:
 
     @cached_property
     def by_word(self) -> WordIndex:
-        """Token numbers ordered by word (computed on first use, 8 bytes a token)."""
+        """Token numbers ordered by word (computed on first use, 8 bytes per token)."""
         ptr = np.zeros(self.n_words + 1, np.int64)
         np.cumsum(self.word_counts, out=ptr[1:])
         return WordIndex(read_only(ptr), read_only(np.argsort(self.words, kind="stable")))
 
     @cached_property
     def token_docs(self) -> Int32Array:
-        """Document number of each token (computed on first use, 4 bytes a token)."""
+        """Document number of each token (computed on first use, 4 bytes per token)."""
         return read_only(np.repeat(np.arange(self.n_docs, dtype=np.int32), self.doc_lengths))
 
     def to_matrix(self) -> sp.csr_array:

@@ -225,7 +225,7 @@ def zipf(
     Word v has an expected share proportional to (v + 1) to the power of -``exponent``. Each word belongs to
     one topic; a document has ``topics_per_doc`` topics, and the share ``background`` of its tokens comes
     from all words. Lengths vary about ``doc_length`` and add up to exactly ``n_tokens``. Beside the
-    corpus's 4 bytes a token, memory is proportional to the number of documents and words.
+    corpus's 4 bytes per token, memory is proportional to the number of documents and words.
     """
     _check_sizes(n_tokens=n_tokens, n_words=n_words, n_topics=n_topics, topics_per_doc=topics_per_doc)
     if n_topics > n_words:

@@ -126,7 +126,7 @@ class LabelClassifier(TopicModel):
         return self._fold_with(corpus, self.alpha_, 0), self.alpha_
 
     def _fold_with(self, corpus: Corpus, alpha: FloatArray, step: int) -> FloatArray:
-        """Expected label counts under α [K], or [D, K] with a row a document; each step has streams of its own."""
+        """Expected label counts under α [K], or [D, K] with a row per document; each step has streams of its own."""
         rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
         if self.method == "cvb0":
             return variational.fold_in(

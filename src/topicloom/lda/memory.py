@@ -151,7 +151,7 @@ def _mh(task: _Task) -> _Room:
 
 
 def _partial(task: _Task) -> _Room:
-    """A dense matrix; in a sweep φ, and a number a word."""
+    """A dense matrix; in a sweep φ, and one number per word."""
     return _Room(_dense(task).counts, sweep=8 * task.n_words * (task.n_topics + 1))
 
 

@@ -111,7 +111,7 @@ def _has_several(y: Any) -> bool:
 
 
 def read_numbers(y: Any, corpus: Corpus) -> Targets:
-    """One number a document, centred and scaled to variance 1."""
+    """One number per document, centred and scaled to variance 1."""
     if y is None:
         if corpus.responses is None:
             raise InputError(
