@@ -190,7 +190,10 @@ def test_malformed_lines_are_named(tmp_path: Path, lines: str) -> None:
     ("header", "message"),
     [
         ("", "line 1: found '0 NA 0 0 sea 1', expected a MALLET state file"),
-        ("#doc source pos typeindex type topic\n#beta : 0.1\n", "expected a line '#alpha : …' with one number a topic"),
+        (
+            "#doc source pos typeindex type topic\n#beta : 0.1\n",
+            "expected a line '#alpha : …' with one number per topic",
+        ),
         ("#doc source pos typeindex type topic\n#alpha : 1 2\n", "expected a line '#beta : …' with one number"),
         ("#doc source pos typeindex type topic\n#alpha : 1 two\n#beta : 0.1\n", "line 2: .*numbers after '#alpha :'"),
         ("#doc source pos typeindex type topic\n#alpha : 1 0\n#beta : 0.1\n", "positive numbers after '#alpha :'"),

@@ -38,7 +38,7 @@ def topics_frame(topics: FloatArray, vocabulary: Sequence[str], n_words: int, fr
 
 
 def doc_topics_frame(corpus: Corpus, theta: FloatArray, frame: Any) -> Any:
-    """One row per document: id, number of tokens, share of unknown words where known, and ``topic_0`` … ``topic_K−1``."""
+    """One row per document: id, number of tokens, share of unknown words if known, and ``topic_0`` … ``topic_K−1``."""
     columns: dict[str, Any] = {"id": _ids(corpus), "tokens": corpus.doc_lengths}
     if corpus.unknown is not None:
         columns["unknown_share"] = corpus.unknown / np.maximum(corpus.unknown + corpus.doc_lengths, 1)
