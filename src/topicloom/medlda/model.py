@@ -223,8 +223,8 @@ class MedLDARegressor(SupervisedTopics):
     """MedLDA for numbers: topics that explain the words and, weighted, come within ε of each document's number.
 
     ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``y`` one number per document, or
-    nothing if the corpus has responses. Numbers are centred and scaled to variance 1 for the fit, so that λ and ν mean the same
-    whatever their unit; ``epsilon`` is in the unit of ``y``.
+    nothing if the corpus has responses. Numbers are centred and scaled to variance 1 for the fit, so that λ and ν mean
+    the same whatever their unit; ``epsilon`` is in the unit of ``y``.
 
     Parameters
     ----------
