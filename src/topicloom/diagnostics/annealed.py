@@ -1,8 +1,8 @@
 """Annealed importance sampling of a document's probability under fixed topics.
 
-An estimate of log p(w_d | φ, α) that shares neither idea nor error with left-to-right, and so checks it. A particle is a
-guess at the topics z of all tokens of a document. It is drawn from the prior p(z | α), where words have no say, and then
-led to the posterior through distributions in between,
+An estimate of log p(w_d | φ, α) that works in another way than left-to-right, and so checks it. A particle is a guess
+at the topics z of all tokens of a document. It is drawn from the prior p(z | α), where words have no say, and then led
+to the posterior through distributions in between,
 
     P_s(z) ∝ p(z | α) p(w | z, φ)^τ_s,      0 = τ_0 < τ_1 < … < τ_S = 1,
 
@@ -114,9 +114,9 @@ def annealed(
 
     Notes
     -----
-    The time is n_particles · S · N · K for a document of N tokens. A document's value depends on its counts, the topics,
-    α, the temperatures and ``seed``: not on its row, on the other documents or on the order of its words. The first
-    particles are the same for any ``n_particles``.
+    The time is n_particles · S · N · K for a document of N tokens. A document's value depends on its counts, the
+    topics, α, the temperatures and ``seed``: not on its row, on the other documents or on the order of its words. The
+    first particles are the same for any ``n_particles``.
 
     Examples
     --------

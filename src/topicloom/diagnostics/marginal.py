@@ -56,7 +56,7 @@ def from_runs(logs: AnyArray) -> Estimate:
     >>> np.exp(found.log_mean).round(3)
     array([0.2, 0.2])
     >>> found.error.round(2)
-    array([0.31, 0.  ])
+    array([0.3, 0. ])
     >>> found.ess.round(2)
     array([2.57, 3.  ])
     """
