@@ -21,6 +21,7 @@ _COLUMNS = (
     "measure", "model", "per_token", "perplexity", "difference", "error", "documents_error", "fits_error",
     "monte_carlo_error", "n_fits", "ess", "verdict",
 )  # fmt: skip
+_SHORT = {"best": "best", "worse": "worse", "cannot be told apart": "unclear"}  # leaves room for models' names
 
 
 def compare(
@@ -140,7 +141,7 @@ def _show(name: str, found: "Comparison") -> None:
             f"{row['per_token']:.4f}",
             f"{row['perplexity']:.1f}",
             "" if row["verdict"] == "best" else f"{row['difference']:.4f} ± {row['error']:.4f}",
-            row["verdict"],
+            _SHORT[row["verdict"]],
         ]
         for row in found.rows()
     ]
