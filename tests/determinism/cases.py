@@ -214,6 +214,7 @@ def measures(size: str) -> Case:
         import numpy as np
 
         from topicloom import evaluation as ev
+        from topicloom.diagnostics.annealed import annealed
 
         whole, rng = corpus(size), np.random.default_rng(4)
         phi, theta = rng.dirichlet(np.full(whole.n_words, 0.1), 6), rng.dirichlet(np.full(6, 0.3), whole.n_docs)
@@ -226,6 +227,7 @@ def measures(size: str) -> Case:
         yield "clusters", (ev.topic_linkage(phi), ev.silhouette_widths(phi, [0, 0, 0, 1, 1, 1]))
         yield "likelihood", ev.log_likelihood(phi, theta, whole)
         yield "left to right", ev.left_to_right(phi, np.full(6, 0.3), fresh(size), n_particles=3, n_jobs=n_jobs)
+        yield "annealed", [*annealed(phi, np.full(6, 0.3), fresh(size), temperatures=9, n_particles=3, n_jobs=n_jobs)]
         yield "labels", [ev.label_set_scores(truth, theta > 0.3), ev.label_ranking_scores(truth, theta),
                          ev.label_calibration(truth, theta)]  # fmt: skip
         yield "trends", (*shares, ev.time_entropy(shares.weights), ev.bucket_lengths(*shares))

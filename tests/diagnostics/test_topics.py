@@ -14,28 +14,18 @@ import polars as pl
 import pytest
 
 from tests.diagnostics.naive_topics import assert_all_defined, assert_equals_naive, random_state
+from tests.helpers.mallet_state import FIXTURES, mallet_state
 from topicloom import evaluation, mallet
-from topicloom.corpus.corpus import Corpus
 from topicloom.diagnostics import topic_statistics, topics
 from topicloom.diagnostics.topics import MEASURES, Assignments, TopicDiagnostics, topic_diagnostics
-from topicloom.engine.prior import make_prior
-from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError
 from topicloom.mallet import MalletState
-
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "mallet"
 
 
 @pytest.fixture(scope="module")
 def mallets() -> MalletState:
     """The state that MALLET wrote, with its priors."""
-    with np.load(FIXTURES / "state.npz") as file:
-        vocabulary = file["vocabulary"].tobytes().decode().split("\n")
-        doc_ptr = np.concatenate(([0], np.cumsum(file["lengths"], dtype=np.int64)))
-        corpus = Corpus(file["words"].astype(np.int32), doc_ptr, tuple(vocabulary), ordered=True)
-        z = file["topics"]
-    prior = make_prior(np.full(10, 0.1), np.full(corpus.n_words, 0.01), corpus.n_docs)
-    return MalletState(corpus, rebuild_counts(corpus, z, 10), prior)
+    return mallet_state()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import typer
 import topicloom
 from topicloom.cli._run import as_command
 from topicloom.cli.collections import fit_collections, prevalence
+from topicloom.cli.compare import compare
 from topicloom.cli.demo import demo
 from topicloom.cli.diagnose import diagnose
 from topicloom.cli.files import convert, info
@@ -26,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose):
+for command in (*commands, fit_collections, prevalence, diagnose, compare):
     app.command()(as_command(command))
 
 

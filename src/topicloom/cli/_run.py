@@ -97,6 +97,8 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "n_words": "--words",
     "n_particles": "--particles",
+    "n_runs": "--runs",
+    "n_samples": "--samples",
     **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
@@ -105,7 +107,19 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
 }
-_SAME = ("format", "encoding", "delimiter", "estimator", "sampler", "method", "thin", "tol", "loss", "epsilon")
+_SAME = (
+    "format",
+    "encoding",
+    "delimiter",
+    "estimator",
+    "sampler",
+    "method",
+    "thin",
+    "tol",
+    "loss",
+    "epsilon",
+    "temperatures",
+)
 _SPELLINGS = (
     (r"\w+_options\['(\w+)'\]", r"\1"),
     (r"leave learn_priors=None\b", "leave out --learn"),

@@ -32,6 +32,7 @@ def warmup(json: Json = False) -> None:
 def compile_all() -> list[str]:
     """Use everything that compiles, on a corpus of no size; returns the names of the samplers."""
     from topicloom import datasets, evaluation, mallet
+    from topicloom.diagnostics.annealed import annealed
     from topicloom.lda.gibbs import sampler_names
     from topicloom.models import LDA, CompoundLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
 
@@ -68,6 +69,7 @@ def compile_all() -> list[str]:
         labeled, [float(n) for n in labeled.doc_lengths]
     )
     evaluation.left_to_right(model.topic_word_, model.alpha_, corpus, n_particles=2)
+    annealed(model.topic_word_, model.alpha_, corpus, temperatures=2, n_particles=2)
     for measure in ("c_npmi", "u_mass", "c_v"):
         evaluation.coherence(model.topic_word_, corpus, measure, n_words=3)
     chain = model.chains_[0]

@@ -18,8 +18,10 @@ from topicloom.evaluation.collections import (
 )
 from topicloom.evaluation.labels import label_calibration, label_ranking_scores, label_set_scores
 from topicloom.evaluation.predictive import (
+    DocumentScores,
     completion_perplexities,
     completion_perplexity,
+    completion_scores,
     left_to_right,
     log_likelihood,
 )
@@ -36,6 +38,7 @@ from topicloom.evaluation.trends import TopicWeights, bucket_histogram, bucket_l
 
 __all__ = [
     "Change",
+    "DocumentScores",
     "Interval",
     "TopicWeights",
     "bucket_histogram",
@@ -43,6 +46,7 @@ __all__ = [
     "coherence",
     "completion_perplexities",
     "completion_perplexity",
+    "completion_scores",
     "draw_interval",
     "effective_words",
     "exclusivity",

@@ -6,7 +6,7 @@ from sparse samples" (2017), called CGS_p here.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -65,6 +65,50 @@ def completion_perplexity(
     return _completions(phi, prior, halves, fold, (estimator,), alpha_row)[estimator]
 
 
+class DocumentScores(NamedTuple):
+    """What a model says of each document's held-out tokens."""
+
+    log_likelihood: FloatArray  # [D]
+    tokens: Int64Array  # [D] how many were scored
+
+
+def completion_scores(
+    topics: AnyArray,
+    alpha: AnyArray,
+    corpus: Corpus,
+    *,
+    alpha_row: Int32Array | None = None,
+    estimator: Estimator = "cgs_p",
+    burn_in: int = 50,
+    thin: int = 5,
+    n_samples: int = 1,
+    n_chains: int = 1,
+    seed: int = 0,
+    n_jobs: int = 1,
+    split: Split = split_halves,
+) -> DocumentScores:
+    """``completion_perplexity`` document by document: log-likelihood and number of each one's held-out tokens.
+
+    exp(−Σ log-likelihood / Σ tokens) is the perplexity. A document without held-out tokens has 0 of both.
+
+    Examples
+    --------
+    >>> from topicloom.corpus import from_texts
+    >>> corpus = from_texts(["river bank river bank", "money bank"])
+    >>> completion_scores([[0.4, 0.2, 0.4], [0.2, 0.6, 0.2]], [1.0, 1.0], corpus).tokens
+    array([2, 1])
+    """
+    _check_estimator(estimator)
+    phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
+    fold = partial(
+        fold_in_corpus, alpha_row=alpha_row, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains,
+        seed=seed, n_jobs=resolve_jobs(n_jobs),
+    )  # fmt: skip
+    return DocumentScores(
+        _completion_scores(phi, prior, halves, fold, (estimator,), alpha_row)[estimator], halves[1].doc_lengths
+    )
+
+
 def completion_perplexities(
     phi_standard: AnyArray,
     phi_p: AnyArray,
@@ -114,7 +158,7 @@ def log_likelihood(topics: AnyArray, theta: AnyArray, corpus: Corpus) -> float:
             f"theta has shape {shares.shape}; {corpus.n_docs} documents and {len(phi)} topics need "
             f"({corpus.n_docs}, {len(phi)})."
         )
-    return _log_likelihood(_by_word(phi), shares, corpus)
+    return float(_scores(_by_word(phi), shares, corpus).sum())
 
 
 def left_to_right(
@@ -169,6 +213,19 @@ def _completions(
     alpha_row: Int32Array | None = None,
 ) -> dict[str, float]:
     """Perplexity of the held-out half for θ by each of the estimators, all from the same samples."""
+    scores = _completion_scores(phi, alpha, halves, fold, estimators, alpha_row)
+    return {name: float(np.exp(-float(of.sum()) / halves[1].n_tokens)) for name, of in scores.items()}  # eq. 56
+
+
+def _completion_scores(
+    phi: FloatArray,
+    alpha: FloatArray,
+    halves: Halves,
+    fold: Callable[..., FoldIn],
+    estimators: tuple[str, ...],
+    alpha_row: Int32Array | None = None,
+) -> dict[str, FloatArray]:
+    """Log-likelihood of each document's held-out half, by estimator."""
     observed, held_out = halves
     word_topic = _by_word(phi)
     folded = fold(observed, word_topic, alpha, hard="standard" in estimators, soft="cgs_p" in estimators)
@@ -180,17 +237,18 @@ def _completions(
         counts = folded.hard if estimator == "standard" else folded.soft
         assert counts is not None
         theta = (counts + alpha) / totals
-        result[estimator] = float(np.exp(-_log_likelihood(word_topic, theta, held_out) / held_out.n_tokens))  # eq. 56
+        result[estimator] = _scores(word_topic, theta, held_out)
     return result
 
 
-def _log_likelihood(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -> float:
+def _scores(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -> FloatArray:
+    """Σ_i log Σ_k φ_kw θ_dk of each document."""
     scores = np.empty(corpus.n_docs)
     weighted = corpus.weights is not None
     weights = as_input(np.ones(1) if corpus.weights is None else corpus.weights)
     phi, shares = as_input(word_topic), as_input(theta)
     _score_documents(corpus.words, weights, weighted, corpus.doc_ptr, phi, shares, scores)
-    return float(scores.sum())
+    return scores
 
 
 @kernel
