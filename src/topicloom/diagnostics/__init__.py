@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.alignment import chain_topics as chain_topics
     from topicloom.diagnostics.alignment import nearest as nearest
     from topicloom.diagnostics.alignment import topic_distance as topic_distance
+    from topicloom.diagnostics.comparison import compare as compare
+    from topicloom.diagnostics.comparison import compare_all as compare_all
     from topicloom.diagnostics.convergence import autocorrelation as autocorrelation
     from topicloom.diagnostics.convergence import ess_bulk as ess_bulk
     from topicloom.diagnostics.convergence import ess_mean as ess_mean
@@ -36,6 +38,7 @@ _HOME = {
         ("autocorrelation", "ess_bulk", "ess_mean", "ess_tail", "mcse_mean", "mcse_quantile"), "convergence"
     ),
     **dict.fromkeys(("mcse_sd", "rhat", "summary", "verdict"), "convergence"),
+    **dict.fromkeys(("compare", "compare_all"), "comparison"),
     "diagnose": "fitted",
     "flows": "topic_flows",
     **dict.fromkeys(("consensus", "medoid", "stability"), "topic_stability"),
