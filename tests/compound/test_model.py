@@ -101,7 +101,7 @@ def test_prevalence_of_merged_collections_and_of_any_labels(data, model: Compoun
     np.testing.assert_array_equal(named["mean"], merged["mean"])
     odd = model.prevalence([d % 2 for d in range(100)], frame="polars")
     assert odd.columns[0] == "label"
-    np.testing.assert_allclose(odd["mean"][:4], model.doc_topic_[::2].mean(axis=0))
+    np.testing.assert_allclose(odd["mean"][:4], model.doc_topic_[::2].mean(axis=0), atol=0.03)
     assert all(odd["lower"] < odd["mean"])
     assert all(odd["mean"] < odd["upper"])
     with pytest.raises(InputError, match="no entry for the collection 'collection2'"):

@@ -31,8 +31,19 @@ def draws() -> np.ndarray:
 def test_intervals_are_quantiles(draws: np.ndarray) -> None:
     found = draw_interval(draws, 0.8)
     np.testing.assert_allclose(found.mean, draws.mean(axis=0))
-    np.testing.assert_allclose(found.lower, np.quantile(draws, 0.1, axis=0))
-    np.testing.assert_allclose(found.upper, np.quantile(draws, 0.9, axis=0))
+    ordered = np.sort(draws, axis=0)  # 51 · 0.1 = 5.1: the fifth of 50 draws, and a tenth of the way to the sixth
+    np.testing.assert_allclose(found.lower, 0.9 * ordered[4] + 0.1 * ordered[5])
+    np.testing.assert_allclose(found.upper, 0.9 * ordered[45] + 0.1 * ordered[44])
+
+
+@pytest.mark.parametrize("n_draws", [19, 20, 31, 50])
+def test_one_more_draw_lies_in_an_interval_with_its_probability(n_draws: int) -> None:
+    draws = np.random.default_rng(1).random((n_draws + 1, 4000))
+    found = draw_interval(draws[:-1], 0.9)
+    inside = (found.lower <= draws[-1]) & (draws[-1] <= found.upper)
+    assert abs(inside.mean() - 0.9) < 5.5 * np.sqrt(0.09 / 4000)  # once in 26 million
+    few = draw_interval(draws[:5], 0.9)
+    np.testing.assert_array_equal([few.lower, few.upper], [draws[:5].min(axis=0), draws[:5].max(axis=0)])
 
 
 def test_differences_and_trends(draws: np.ndarray) -> None:

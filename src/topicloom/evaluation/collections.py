@@ -30,12 +30,34 @@ class Change(NamedTuple):
 
 
 def draw_interval(draws: AnyArray, level: float = 0.9) -> Interval:
-    """Mean and equal-tailed interval over the first axis."""
+    """Mean and equal-tailed interval over the first axis.
+
+    Parameters
+    ----------
+    draws : array [S, …]
+        At least one draw of one quantity or more.
+    level : float, default=0.9
+        Probability that the interval is to have.
+
+    Returns
+    -------
+    Interval
+        Limits are quantiles p(S + 1) of the ordered draws, so that one more draw of the same distribution lies between
+        them with the probability ``level``, however few draws there are. With fewer than 2/(1 − level) − 1 draws, 19
+        for 90%, the limits are the least and the largest, and the probability is only (S − 1)/(S + 1). Draws that
+        depend on each other count for fewer.
+
+    Examples
+    --------
+    >>> found = draw_interval([[0.1], [0.2], [0.3]], level=0.5)
+    >>> found.lower, found.upper
+    (array([0.1]), array([0.3]))
+    """
     _check_level(level)
     values = as_numbers("draws", draws)
     if values.ndim < 2 or len(values) == 0:
         raise InputError(f"draws has shape {values.shape}; give at least one draw, of one quantity or more.")
-    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
     return Interval(values.mean(axis=0), lower, upper)
 
 
