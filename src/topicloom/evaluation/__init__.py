@@ -18,6 +18,7 @@ from topicloom.evaluation.collections import (
 )
 from topicloom.evaluation.labels import label_calibration, label_ranking_scores, label_set_scores
 from topicloom.evaluation.predictive import (
+    completion_log_likelihoods,
     completion_perplexities,
     completion_perplexity,
     left_to_right,
@@ -41,6 +42,7 @@ __all__ = [
     "bucket_histogram",
     "bucket_lengths",
     "coherence",
+    "completion_log_likelihoods",
     "completion_perplexities",
     "completion_perplexity",
     "draw_interval",

@@ -99,6 +99,44 @@ def completion_perplexities(
     return table
 
 
+def completion_log_likelihoods(
+    topics: AnyArray,
+    alpha: AnyArray,
+    corpus: Corpus,
+    *,
+    estimator: Estimator = "cgs_p",
+    burn_in: int = 50,
+    thin: int = 5,
+    n_samples: int = 1,
+    n_chains: int = 1,
+    seed: int = 0,
+    n_jobs: int = 1,
+    split: Split = split_halves,
+) -> tuple[FloatArray, Int64Array]:
+    """Log probability of the second half of each document, θ estimated from its first half, and its held-out tokens.
+
+    Parameters are those of :func:`completion_perplexity`, which is exp(−Σ of the first / Σ of the second). A document's
+    value depends on its own words, the topics and ``seed`` alone, so that models can be compared document by document.
+
+    Returns
+    -------
+    log_likelihoods : array of shape (n_docs,)
+    n_tokens : array of shape (n_docs,)
+        Tokens that each is the sum over; 0 for a document that has none held out.
+    """
+    _check_estimator(estimator)
+    phi, prior, (observed, held_out) = _check_completion(topics, alpha, corpus, split)
+    word_topic, soft = _by_word(phi), estimator == "cgs_p"
+    folded = fold_in_corpus(
+        observed, word_topic, prior, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains, seed=seed,
+        n_jobs=resolve_jobs(n_jobs), hard=not soft, soft=soft,
+    )  # fmt: skip
+    counts = folded.soft if soft else folded.hard
+    assert counts is not None
+    theta = (counts + prior) / (observed.doc_lengths + prior.sum())[:, None]
+    return _document_scores(word_topic, theta, held_out), held_out.doc_lengths
+
+
 def log_likelihood(topics: AnyArray, theta: AnyArray, corpus: Corpus) -> float:
     """Σ_d Σ_i log Σ_k φ_kw θ_dk (eq. 55), over all tokens; a weighted corpus's terms are weighted.
 
@@ -185,12 +223,16 @@ def _completions(
 
 
 def _log_likelihood(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -> float:
+    return float(_document_scores(word_topic, theta, corpus).sum())
+
+
+def _document_scores(word_topic: FloatArray, theta: FloatArray, corpus: Corpus) -> FloatArray:
     scores = np.empty(corpus.n_docs)
     weighted = corpus.weights is not None
     weights = as_input(np.ones(1) if corpus.weights is None else corpus.weights)
     phi, shares = as_input(word_topic), as_input(theta)
     _score_documents(corpus.words, weights, weighted, corpus.doc_ptr, phi, shares, scores)
-    return float(scores.sum())
+    return scores
 
 
 @kernel

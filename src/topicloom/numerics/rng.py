@@ -108,6 +108,7 @@ class Purpose(Enum):
     SIMULATION = ("hmm", 7)
     PROBES = ("all", 10)
     LEFT_TO_RIGHT = ("all", 0x6C3272)
+    SEARCH = ("all", 0x736561)
 
 
 def path_key(*path: int | Purpose) -> np.uint64:
