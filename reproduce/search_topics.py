@@ -1,7 +1,7 @@
 """How often criteria for the number of topics find the number that a corpus was made with.
 
     python -m reproduce.search_topics [--topics 5 10 20 40 80] [--seeds 3] [--docs 1000] [--length 80] [--words 2000]
-        [--sweeps 200] [--chains 3] [--jobs 1] [--keep FOLDER] [--quick]
+        [--sweeps 200] [--chains 4] [--jobs 1] [--keep FOLDER] [--quick]
 
 Corpora are drawn from LDA with K topics whose words follow Zipf's law and documents of log-normal lengths, and searched
 with K/4, K/2, K/1.4, K, 1.4 K, 2 K and 4 K topics. For every criterion: how often its choice is K. For the range of
@@ -49,7 +49,7 @@ class Settings:
     length: float = 80.0  # median
     words: int = 2000
     sweeps: int = 200
-    chains: int = 3
+    chains: int = 4
     jobs: int = 1
 
 
@@ -71,7 +71,7 @@ def make_corpus(n_topics: int, settings: Settings, seed: int) -> Corpus:
 
 
 def grid(n_topics: int) -> list[int]:
-    return sorted({max(round(n_topics * factor), 1) for factor in FACTORS})
+    return sorted({max(round(n_topics * factor), 2) for factor in FACTORS})
 
 
 @dataclass(frozen=True)

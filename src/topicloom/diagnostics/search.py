@@ -15,6 +15,8 @@ from topicloom.diagnostics.search_result import OF_TOPICS, TopicSearch, in_words
 from topicloom.diagnostics.search_rounds import (
     Dropped,
     Round,
+    better_half,
+    fits_of,
     left_to_right_scores,
     look,
     mean_and_error,
@@ -121,6 +123,11 @@ def search_topics(
     Numbers of topics are compared over the same documents: the standard error of a difference is that of the documents'
     differences, and the noise of chains on both sides is added (:mod:`topicloom.diagnostics.search_rule`).
 
+    Some chains get stuck where two topics are one. That happens most often to the right number of topics, which has
+    none to spare. ``LDA.fit`` publishes the chain with the highest joint probability, so scores and measures are those
+    of the better half of the chains by this probability, which looks at the training documents alone; at least two.
+    Stability is of all chains.
+
     All fits have seeds of their own, by hashing, so that results do not depend on ``n_jobs``, the backend or the order.
 
     Examples
@@ -208,11 +215,15 @@ def _judged(
     dropped: tuple[Dropped, ...], found: dict[Task, Found],
 ) -> TopicSearch:  # fmt: skip
     last, left = rounds[-1], set(_left(numbers, dropped))
-    scores = [scores_of(setting, found, k, last, last=True) if k in left else None for k in numbers]
+    fits = {k: fits_of(found, k, last) for k in numbers if k in left}
+    better = {k: better_half(of_number) for k, of_number in fits.items()}
+    scores = [scores_of(setting, better[k], last) if k in left else None for k in numbers]
     ranking = compare(scores, tell_apart)
     completion = _columns([None if one is None else per_token(one) for one in scores])
-    whole = _columns([per_token(left_to_right_scores(setting, found, k, last)) if k in left else None for k in numbers])
-    means, errors = _measured(numbers, left, last, found)
+    whole = _columns(
+        [per_token(left_to_right_scores(setting, better[k], last)) if k in left else None for k in numbers]
+    )
+    means, errors = _measured(numbers, fits, better)
     n_topics = np.array(numbers, np.int64)
     within = n_topics[ranking.within_one].tolist()
     some = next(one for one in scores if one is not None)
@@ -250,23 +261,19 @@ def _columns(estimates: list[Estimate | None]) -> FloatArray:
 
 
 def _measured(
-    numbers: tuple[int, ...], left: set[int], last: Round, found: dict[Task, Found]
+    numbers: tuple[int, ...], fits: dict[int, list[list[Found]]], better: dict[int, list[list[Found]]]
 ) -> tuple[Mapping[str, FloatArray], Mapping[str, FloatArray]]:
-    """Measures of topics and their errors over fits, by name."""
+    """Measures of topics and their errors over fits, by name: of the better chains, stability of all."""
     means = {name: np.full(len(numbers), np.nan) for name in OF_TOPICS}
     errors = {name: np.full(len(numbers), np.nan) for name in OF_TOPICS}
     for i, k in enumerate(numbers):
-        if k not in left:
+        if k not in fits:
             continue
-        fits = [
-            [found[Task(k, chain, fold, last.sweeps, last.n_docs, True)] for chain in range(last.n_chains)]
-            for fold in range(last.n_folds)
-        ]
-        table = np.array([fit.measures for of_fold in fits for fit in of_fold])
+        table = np.array([fit.measures for of_fold in better[k] for fit in of_fold])
         for j, name in enumerate(MEASURES):
             means[name][i], errors[name][i] = mean_and_error(table[:, j])
-        if last.n_chains > 1:
-            again = np.array([stability([fit.topics for fit in of_fold]).score for of_fold in fits])
+        if len(fits[k][0]) > 1:
+            again = np.array([stability([fit.topics for fit in of_fold]).score for of_fold in fits[k]])
             means["stability"][i], errors["stability"][i] = mean_and_error(again)
     return means, errors
 

@@ -41,7 +41,8 @@ class TopicSearch:
         Log-likelihood per token of whole held-out documents, of some of them.
     measures, measures_se : dicts of str to array
         c_npmi, u_mass, c_v, exclusivity, diversity, dispersion, harmonic_mean, mean_cosine, singular_divergence,
-        mean_divergence and stability: mean over chains and folds, and standard error (over chains and folds alone).
+        mean_divergence, topics_in_use and stability: mean over chains and folds, and standard error (over these alone).
+        Topics in use are the exponential of the entropy of their sizes.
     within_one_se : array of bool
         Whether a number is no more than one standard error below the highest.
     recommended : (int, int)
@@ -125,7 +126,7 @@ class TopicSearch:
         A measure that could not be computed for any number is left out.
         """
         more = {"completion": True, "left_to_right": True, "stability": True}
-        more |= {name: better == "more" for name, better in MEASURES.items()}
+        more |= {name: better == "more" for name, better in MEASURES.items() if better != "neither"}
         found = {}
         for name, upwards in more.items():
             values = getattr(self, name) if name in SCORES else self.measures[name]

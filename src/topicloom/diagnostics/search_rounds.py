@@ -77,8 +77,10 @@ def look(
 ) -> list[Dropped]:
     """A first round: which of the numbers of topics to drop."""
     found = run(tasks_of(n_topics, given, last=False))
-    scores = [scores_of(setting, found, k, given) for k in n_topics]
-    before = [scores_of(setting, found, k, given._replace(sweeps=given.sweeps // 2)) for k in n_topics]
+    half = given._replace(sweeps=given.sweeps // 2)
+    scores, before = (
+        [scores_of(setting, fits_of(found, k, one, last=False), one) for k in n_topics] for one in (given, half)
+    )
     ranking = compare([*scores], 1.0)
     tokens = float(scores[0].tokens.sum())
     gain = np.array([(b.values.mean(0) - a.values.mean(0)).sum() for a, b in zip(before, scores, strict=True)]) / tokens
@@ -94,34 +96,36 @@ def look(
     ]  # fmt: skip
 
 
-def scores_of(setting: Setting, found: dict[Task, Found], n_topics: int, given: Round, *, last: bool = False) -> Scores:
-    """Held-out scores by completion of one number of topics, of all chains and folds of a round."""
-    values = [
-        np.concatenate(
-            [
-                found[Task(n_topics, chain, fold, given.sweeps, given.n_docs, last)].completion
-                for fold in range(given.n_folds)
-            ]
-        )
-        for chain in range(given.n_chains)
+def fits_of(found: dict[Task, Found], n_topics: int, given: Round, *, last: bool = True) -> list[list[Found]]:
+    """The fits of one number of topics in a round, by fold, the likeliest chain first."""
+    fits = [
+        [found[Task(n_topics, chain, fold, given.sweeps, given.n_docs, last)] for chain in range(given.n_chains)]
+        for fold in range(given.n_folds)
     ]
+    return [sorted(of_fold, key=lambda fit: -float(fit.log_joint[0])) for of_fold in fits]
+
+
+def better_half(fits: list[list[Found]]) -> list[list[Found]]:
+    """The likelier half of the chains of each fold, at least two if there are two."""
+    n = len(fits[0])
+    return [of_fold[: max((n + 1) // 2, min(n, 2))] for of_fold in fits]
+
+
+def scores_of(setting: Setting, fits: list[list[Found]], given: Round) -> Scores:
+    """Held-out scores by completion, of all chains and folds."""
     documents, fold = _documents(setting, given)
-    return Scores(np.stack(values), held_out_tokens(setting.corpus, documents), fold)
+    return Scores(_joined(fits, "completion"), held_out_tokens(setting.corpus, documents), fold)
 
 
-def left_to_right_scores(setting: Setting, found: dict[Task, Found], n_topics: int, given: Round) -> Scores:
+def left_to_right_scores(setting: Setting, fits: list[list[Found]], given: Round) -> Scores:
     """The same by the left-to-right estimate, of the first documents of each fold."""
-    values = [
-        np.concatenate(
-            [
-                found[Task(n_topics, chain, fold, given.sweeps, given.n_docs, True)].left_to_right
-                for fold in range(given.n_folds)
-            ]
-        )
-        for chain in range(given.n_chains)
-    ]
     documents, fold = _documents(setting, given._replace(n_docs=min(given.n_docs, setting.left_to_right_docs)))
-    return Scores(np.stack(values), setting.corpus.doc_lengths[documents], fold)
+    return Scores(_joined(fits, "left_to_right"), setting.corpus.doc_lengths[documents], fold)
+
+
+def _joined(fits: list[list[Found]], name: str) -> FloatArray:
+    """[chains, documents of all folds]."""
+    return np.stack([np.concatenate([getattr(fit, name) for fit in of_chain]) for of_chain in zip(*fits, strict=True)])
 
 
 def _documents(setting: Setting, given: Round) -> tuple[Int64Array, Int64Array]:

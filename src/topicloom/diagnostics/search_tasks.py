@@ -22,7 +22,7 @@ from topicloom.engine.estimator import parameters
 from topicloom.errors import InputError, StorageError, warn
 from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.predictive import completion_log_likelihoods, left_to_right
-from topicloom.evaluation.topics import exclusivity, topic_diversity
+from topicloom.evaluation.topics import exclusivity, topic_diversity, topic_sizes
 from topicloom.files.arrays import read_arrays, write_arrays
 from topicloom.lda.model import LDA
 from topicloom.numerics.rng import Purpose, path_key
@@ -30,7 +30,8 @@ from topicloom.numerics.rng import Purpose, path_key
 _DIVERSITY_WORDS = 25
 _SAMPLES = 25  # of log p(w | z), from the second half of the sweeps
 
-# What is measured beside held-out scores, and whether more or less of it is better.
+# What is measured beside held-out scores, and whether more or less of it is better. Topics in use are the exponential
+# of the entropy of their sizes: fewer than there are, if some are as good as empty.
 MEASURES: Mapping[str, str] = {
     "c_npmi": "more",
     "u_mass": "more",
@@ -42,6 +43,7 @@ MEASURES: Mapping[str, str] = {
     "mean_cosine": "less",
     "singular_divergence": "less",
     "mean_divergence": "more",
+    "topics_in_use": "neither",
 }
 
 
@@ -78,6 +80,7 @@ class Found(NamedTuple):
     left_to_right: FloatArray  # [documents, the first of them] log-likelihood of the whole
     measures: FloatArray  # [MEASURES]
     topics: AnyArray  # [K, V] float32, for stability; none unless measured
+    log_joint: FloatArray  # [1] of the training documents, by which the better chains are known
 
 
 # -- seeds and splits ------------------------------------------------------------------------------------------
@@ -161,13 +164,13 @@ def _fit_and_measure(setting: Setting, task: Task) -> Found:
     of_documents = task_seed(setting.seed, 2)
     completed, _ = completion_log_likelihoods(model.topic_word_, model.alpha_, test, seed=of_documents, **how)
     if not task.measured:
-        return Found(completed, np.empty(0), np.empty(0), np.empty((0, 0), np.float32))
+        return Found(completed, np.empty(0), np.empty(0), np.empty((0, 0), np.float32), model.log_joint_)
     first = test.select(np.arange(min(setting.left_to_right_docs, test.n_docs)))
     whole = left_to_right(
         model.topic_word_, model.alpha_, first, n_particles=setting.n_particles, seed=of_documents >> 1
     )
     values = _measure(model, train, samples, min(setting.n_words, corpus.n_words))
-    return Found(completed, whole, values, np.ascontiguousarray(model.topic_word_, np.float32))
+    return Found(completed, whole, values, np.ascontiguousarray(model.topic_word_, np.float32), model.log_joint_)
 
 
 def _sampling(train: Corpus, task: Task, samples: list[float]) -> Callable[[Any], None]:
@@ -185,8 +188,11 @@ def _sampling(train: Corpus, task: Task, samples: list[float]) -> Callable[[Any]
 
 def _measure(model: LDA, train: Corpus, samples: list[float], n_words: int) -> FloatArray:
     phi, theta = model.topic_word_, model.doc_topic_
+    sizes = topic_sizes(theta, train.doc_lengths)
     of_words = {name: coherence(phi, train, name, n_words=n_words) for name in COHERENCE} if n_words > 1 else {}
-    values = {name: float(of_words[name].mean()) if name in of_words else math.nan for name in COHERENCE}
+    values: dict[str, float] = {
+        name: float(of_words[name].mean()) if name in of_words else math.nan for name in COHERENCE
+    }
     values |= {
         "exclusivity": float(exclusivity(phi, n_words).mean()),
         "diversity": topic_diversity(phi, min(_DIVERSITY_WORDS, train.n_words)),
@@ -195,6 +201,7 @@ def _measure(model: LDA, train: Corpus, samples: list[float], n_words: int) -> F
         "mean_cosine": search_measures.mean_cosine(phi),
         "singular_divergence": search_measures.singular_divergence(phi, theta, train.doc_lengths),
         "mean_divergence": search_measures.mean_divergence(phi),
+        "topics_in_use": float(np.exp(-(sizes * np.log(np.maximum(sizes, 1e-300))).sum())),
     }
     return np.array([values[name] for name in MEASURES])
 
