@@ -5,7 +5,7 @@ import pytest
 
 from tests.diagnostics import naive_search as naive
 from topicloom.diagnostics.search_rounds import plan_rounds, tasks_of
-from topicloom.diagnostics.search_rule import Scores, compare, difference, hopeless, per_token, rank
+from topicloom.diagnostics.search_rule import Scores, compare, difference, hopeless, per_token, rank, widened
 from topicloom.errors import InputError
 
 
@@ -90,10 +90,33 @@ def test_scores_that_cannot_be_used_are_refused() -> None:
 def test_one_standard_error_rule_by_hand() -> None:
     gap = np.array([-0.5, -0.009, 0.0, -0.015, np.nan, -0.03])
     error = np.array([0.1, 0.01, 0.0, 0.01, np.nan, 0.01])
-    found = rank(gap, error, 2.0)
+    many = np.array([1e6, 1e6, np.nan, 1e6, np.nan, 1e6])
+    found = rank(gap, error, many, 2.0)
     assert found.highest == 2
     assert found.within_one.tolist() == [False, True, True, False, False, False]
     assert found.together.tolist() == [False, True, True, True, False, False]
+    # With two degrees of freedom one error stands for 1.32 and two for 4.53.
+    few = rank(gap, error, np.where(np.isnan(many), np.nan, 2.0), 2.0)
+    assert few.within_one.tolist() == [False, True, True, False, False, False]
+    assert few.together.tolist() == [False, True, True, True, False, True]
+
+
+def test_few_chains_widen_the_bounds_as_students_t_does() -> None:
+    from scipy.stats import norm, t
+
+    for freedom in (1.0, 2.5, 30.0):
+        for errors in (1.0, 2.0):
+            expected = t.ppf(norm.cdf(errors), freedom)
+            assert widened(errors, np.array([freedom]))[0] == pytest.approx(expected, rel=1e-9)
+    assert widened(2.0, np.array([np.nan, np.inf])).tolist() == pytest.approx([2.0, 2.0], abs=1e-6)
+
+
+def test_degrees_of_freedom() -> None:
+    rng = np.random.default_rng(4)
+    alike = drawn(rng, 1, 30, 0.3, 0.0, 0.0).repeat(3, axis=0)
+    assert per_token(scores(alike)).freedom == pytest.approx(29)  # chains add nothing
+    assert per_token(scores(drawn(rng, 3, 30, 0.0, 1.0, 0.001))).freedom == pytest.approx(2, abs=0.01)  # nothing else
+    assert per_token(scores(drawn(rng, 1, 30, 0.3, 0.0, 0.1))).freedom == pytest.approx(29)
 
 
 def test_compare_finds_the_highest_and_leaves_out_what_was_dropped() -> None:

@@ -92,7 +92,8 @@ def search_topics(
     n_particles, left_to_right_docs : int, default=10 and 100
         Particles of the left-to-right estimate, and documents per fold that it is computed for.
     n_jobs : int, optional
-        Fits at a time, by joblib. None is what ``joblib.parallel_config`` says, otherwise 1. It changes no result.
+        Fits at a time, by joblib: threads, unless ``joblib.parallel_config`` says otherwise. None is what that says, or
+        1. Neither changes any result.
     random_state : int, RandomState or None
         Seed.
     checkpoint_dir : path, optional
@@ -180,8 +181,8 @@ class _Runner(NamedTuple):
     def tasks(self, tasks: Sequence[Task]) -> dict[Task, Found]:
         from joblib import Parallel, delayed
 
-        # No arrays of workers in shared files: what a task gets is the same on every backend.
-        run = Parallel(n_jobs=self.n_jobs, max_nbytes=None)
+        # Sweeps release the GIL, and threads share the corpus and compiled code. Processes get copies of the corpus.
+        run = Parallel(n_jobs=self.n_jobs, prefer="threads", max_nbytes=None)
         found = run(delayed(run_task)(self.setting, task, self.folder) for task in tasks)
         return dict(zip(tasks, found, strict=True))
 
@@ -255,8 +256,8 @@ def _judged(
 
 
 def _columns(estimates: list[Estimate | None]) -> FloatArray:
-    """Means, errors and their parts [4, n]; NaN where there is none."""
-    nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
+    """Means, errors, their parts and degrees of freedom [5, n]; NaN where there is none."""
+    nothing = Estimate(*[np.nan] * 5)
     return np.array([nothing if one is None else one for one in estimates]).T
 
 

@@ -44,7 +44,8 @@ class TopicSearch:
         mean_divergence, topics_in_use and stability: mean over chains and folds, and standard error (over these alone).
         Topics in use are the exponential of the entropy of their sizes.
     within_one_se : array of bool
-        Whether a number is no more than one standard error below the highest.
+        Whether a number is no more than one standard error below the highest. Where errors are known from few chains,
+        a little more: what Student's t holds in place of a normal distribution.
     recommended : (int, int)
         The range from the smallest to the largest of these.
     cannot_tell_apart : tuple of int

@@ -81,7 +81,7 @@ def look(
     scores, before = (
         [scores_of(setting, fits_of(found, k, one, last=False), one) for k in n_topics] for one in (given, half)
     )
-    ranking = compare([*scores], 1.0)
+    ranking = compare(scores, 1.0)
     tokens = float(scores[0].tokens.sum())
     gain = np.array([(b.values.mean(0) - a.values.mean(0)).sum() for a, b in zip(before, scores, strict=True)]) / tokens
     doublings = math.log2(max_iter / given.sweeps)

@@ -7,9 +7,11 @@ the chains' variance less what the rest alone would give, is added, divided by t
 each has chains of its own, so that their noise is estimated within each fold.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 
 from topicloom._types import BoolArray, FloatArray, Int64Array
 from topicloom.errors import InputError
@@ -30,13 +32,21 @@ class Estimate(NamedTuple):
     error: float
     documents: float
     chains: float  # NaN if there is one chain; it then counts as 0
+    freedom: float  # degrees of freedom of the error (Satterthwaite): few, if chains are few and make most of it
+
+
+class _Part(NamedTuple):
+    """A part of a variance, and its degrees of freedom."""
+
+    variance: float
+    freedom: int
 
 
 def per_token(scores: Scores) -> Estimate:
     """Log-likelihood per token, over all documents and chains."""
     _check(scores)
     mean = _mean(scores)
-    return _estimate(mean, _document_variance(scores.values.mean(axis=0), scores, mean), _chain_variance(scores))
+    return _estimate(mean, _document_variance(scores.values.mean(axis=0), scores, mean), [_chain_variance(scores)])
 
 
 def difference(one: Scores, other: Scores) -> Estimate:
@@ -51,32 +61,37 @@ def difference(one: Scores, other: Scores) -> Estimate:
         raise InputError("scores are of different documents; compare those of the same ones.")
     mean = _mean(one) - _mean(other)
     between = one.values.mean(axis=0) - other.values.mean(axis=0)
-    return _estimate(mean, _document_variance(between, one, mean), _chain_variance(one) + _chain_variance(other))
+    return _estimate(mean, _document_variance(between, one, mean), [_chain_variance(one), _chain_variance(other)])
 
 
-def _estimate(mean: float, documents: float, chains: float) -> Estimate:
-    known = 0.0 if np.isnan(chains) else chains
-    return Estimate(mean, float(np.sqrt(documents + known)), float(np.sqrt(documents)), float(np.sqrt(chains)))
+def _estimate(mean: float, documents: _Part, chains: list[_Part]) -> Estimate:
+    of_chains = sum(part.variance for part in chains)
+    known = [documents, *(part for part in chains if part.variance > 0)]
+    total = sum(part.variance for part in known)
+    squares = sum(part.variance**2 / part.freedom for part in known)
+    freedom = total**2 / squares if squares > 0 else np.inf
+    error, by_documents, by_chains = (float(np.sqrt(x)) for x in (total, documents.variance, of_chains))
+    return Estimate(mean, error, by_documents, by_chains, float(freedom))
 
 
 def _mean(scores: Scores) -> float:
     return float(scores.values.mean(axis=0).sum() / scores.tokens.sum())
 
 
-def _document_variance(values: FloatArray, scores: Scores, mean: float) -> float:
+def _document_variance(values: FloatArray, scores: Scores, mean: float) -> _Part:
     """Variance of Σ values / Σ tokens over draws of documents, of which long ones weigh more."""
     n = len(values)
     rest = values - mean * scores.tokens
-    return float(n / (n - 1) * np.square(rest).sum() / float(scores.tokens.sum()) ** 2)
+    return _Part(float(n / (n - 1) * np.square(rest).sum() / float(scores.tokens.sum()) ** 2), n - 1)
 
 
-def _chain_variance(scores: Scores) -> float:
+def _chain_variance(scores: Scores) -> _Part:
     """Variance of the mean over chains that comes from what documents of a chain have in common."""
     n_chains = len(scores.values)
     if n_chains < 2:
-        return float("nan")
-    total = 0.0
-    for fold in np.unique(scores.fold):
+        return _Part(float("nan"), 0)
+    total, folds = 0.0, np.unique(scores.fold)
+    for fold in folds:
         here = scores.fold == fold
         tokens, n_docs = scores.tokens[here], int(np.count_nonzero(here))
         apart = scores.values[:, here] - scores.values[:, here].mean(axis=0)
@@ -84,7 +99,8 @@ def _chain_variance(scores: Scores) -> float:
         rest = apart - np.outer(of_chain, tokens / tokens.sum())
         by_chance = np.square(rest).sum() * n_docs / max(n_docs - 1, 1)
         total += float((np.square(of_chain).sum() - by_chance) / (n_chains - 1))
-    return max(total, 0.0) / n_chains / float(scores.tokens.sum()) ** 2
+    variance = max(total, 0.0) / n_chains / float(scores.tokens.sum()) ** 2
+    return _Part(variance, len(folds) * (n_chains - 1))
 
 
 def _check(scores: Scores) -> None:
@@ -108,37 +124,48 @@ class Ranking(NamedTuple):
     together: BoolArray  # [n] cannot be told from the highest
 
 
-def rank(difference: FloatArray, error: FloatArray, tell_apart: float) -> Ranking:
+def rank(difference: FloatArray, error: FloatArray, freedom: FloatArray, tell_apart: float) -> Ranking:
     """The one-standard-error rule on differences to the highest score.
+
+    An error that is known from few chains is itself uncertain. So one standard error stands for the central 68% of
+    Student's t with the error's degrees of freedom, and ``tell_apart`` in the same way: with many chains these are just
+    one and ``tell_apart``.
 
     Parameters
     ----------
     difference : array of shape (n,)
         To the highest, whose own is 0. NaN for numbers of topics that were dropped.
-    error : array of shape (n,)
-        Standard error of each difference.
+    error, freedom : arrays of shape (n,)
+        Standard error of each difference, and its degrees of freedom.
     tell_apart : float
         From how many standard errors on a difference is one.
     """
     below = -np.where(np.isnan(difference), -np.inf, difference)
     bound = np.where(np.isnan(error), 0.0, error)
-    return Ranking(int(np.argmin(below)), difference, error, below <= bound, below <= tell_apart * bound)
+    one, more = (widened(errors, freedom) for errors in (1.0, tell_apart))
+    return Ranking(int(np.argmin(below)), difference, error, below <= one * bound, below <= more * bound)
 
 
-def compare(scores: list[Scores | None], tell_apart: float) -> Ranking:
+def widened(errors: float, freedom: FloatArray) -> FloatArray:
+    """So many standard errors of a normal distribution as those of Student's t that hold the same share."""
+    known = np.clip(np.nan_to_num(freedom, nan=1e9), 1.0, 1e9)
+    return np.asarray(-scipy.special.stdtrit(known, scipy.special.ndtr(-errors)))
+
+
+def compare(scores: Sequence[Scores | None], tell_apart: float) -> Ranking:
     """The ranking of several numbers of topics by scores of the same documents; None is one that was dropped."""
     means = np.array([-np.inf if one is None else _mean(one) for one in scores])
-    highest = scores[int(np.argmax(means))]
+    highest = scores[int(np.argmax(means))] if len(scores) else None
     if highest is None:
         raise InputError("there are no scores to compare.")
-    gap, error = np.full(len(scores), np.nan), np.full(len(scores), np.nan)
+    gap, error, freedom = (np.full(len(scores), np.nan) for _ in range(3))
     for i, one in enumerate(scores):
         if one is highest:
             gap[i] = error[i] = 0.0
         elif one is not None:
             found = difference(one, highest)
-            gap[i], error[i] = found.mean, found.error
-    return rank(gap, error, tell_apart)
+            gap[i], error[i], freedom[i] = found.mean, found.error, found.freedom
+    return rank(gap, error, freedom, tell_apart)
 
 
 # -- halving -------------------------------------------------------------------------------------------------
