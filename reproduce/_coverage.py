@@ -15,7 +15,7 @@ from reproduce._compound_synthetic import aligned
 from topicloom import CompoundLDA, Corpus
 from topicloom._types import FloatArray, Int64Array
 from topicloom.datasets import synthetic_compound
-from topicloom.diagnostics.stability import stability
+from topicloom.diagnostics.topic_stability import stability
 
 K, V, LENGTH = 4, 50, 50
 ALPHA, GAMMA, ETA = 1.0, 3.0, 0.1

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
+from topicloom.hmm.paths import make_hmm_prior
 
 from reproduce._common import note, table
 from topicloom import CompoundLDA, VariationalLDA
@@ -25,7 +26,6 @@ from topicloom.engine.estimator.label_sets import read_labels
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Chain, Plan, advance, start_chain
 from topicloom.engine.sampler import Sampler, Schedule
-from topicloom.hmm.paths import make_hmm_prior
 from topicloom.hmm.sampler import gibbs_sampler
 from topicloom.labeled.sampler import gibbs as labeled_gibbs
 from topicloom.lda.gibbs import get_sampler

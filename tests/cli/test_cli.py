@@ -16,7 +16,7 @@ from tests.cli.invoking import PLAIN, Run
 from topicloom.corpus.corpus import Corpus
 
 COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
-COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence", "compare"]
+COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence", "search-topics", "compare", "diagnose"]
 
 
 # -- the command itself ------------------------------------------------------------------------------------------

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from topicloom.corpus import Corpus, hold_out_tokens, split_halves
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.errors import InputError
-from topicloom.evaluation import completion_perplexities, completion_perplexity, left_to_right, log_likelihood
+from topicloom.evaluation import (
+    completion_perplexities,
+    completion_perplexity,
+    completion_scores,
+    left_to_right,
+    log_likelihood,
+)
 from topicloom.evaluation.predictive import Estimator
 
 N_WORDS = 12
@@ -262,3 +268,20 @@ def test_weighted_corpora_are_refused_where_topics_are_sampled() -> None:
     for split in (split_halves, (weighted, weighted)):
         with pytest.raises(InputError, match="no whole tokens"):
             completion_perplexity(TOPICS, ALPHA, weighted, split=split)
+
+
+# -- by document ---------------------------------------------------------------------------------------------------
+
+
+def test_completion_by_document_adds_up_to_perplexity() -> None:
+    for estimator in ("cgs_p", "standard"):
+        options = {"burn_in": 3, "n_samples": 2, "n_chains": 2, "seed": 7, "estimator": estimator}
+        logs, tokens = completion_scores(TOPICS, ALPHA, CORPUS, **options)
+        assert logs.shape == tokens.shape == (CORPUS.n_docs,)
+        expected = completion_perplexity(TOPICS, ALPHA, CORPUS, **options)
+        assert np.exp(-logs.sum() / tokens.sum()) == pytest.approx(expected, rel=1e-14)
+        some, _ = completion_scores(TOPICS, ALPHA, CORPUS.select([1, 0]), **options)
+        if CORPUS.ordered:
+            np.testing.assert_array_equal(some, logs[[1, 0]])
+    with pytest.raises(InputError):
+        completion_scores(TOPICS, ALPHA, CORPUS, estimator="none")

@@ -14,6 +14,7 @@ from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
 from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.results import evaluate, topics, transform
+from topicloom.cli.search import search_topics
 from topicloom.cli.supervised import fit_supervised
 from topicloom.cli.warmup import warmup
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose, compare):
+for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare):
     app.command()(as_command(command))
 
 

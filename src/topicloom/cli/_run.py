@@ -99,6 +99,8 @@ _OPTIONS = {
     "n_particles": "--particles",
     "n_runs": "--runs",
     "n_samples": "--samples",
+    "n_topics": "--topics",
+    **{name: "--" + name.replace("_", "-") for name in ("folds", "test_share", "tell_apart")},
     **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",

@@ -10,7 +10,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.compound import groups as _groups
 from topicloom.compound import label_draws
 from topicloom.compound import stored_checks as _stored_checks
-from topicloom.compound.mixture_kernels import SMALLEST
+from topicloom.compound.mixtures import SMALLEST
 from topicloom.corpus._checks import as_numbers, check_choice, check_whole, shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus.corpus import Corpus

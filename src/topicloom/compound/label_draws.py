@@ -19,8 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, UInt64Array
-from topicloom.compound.mixture_kernels import SMALLEST
-from topicloom.compound.mixtures import Mixing, start_mixtures
+from topicloom.compound.mixtures import SMALLEST, Mixing, start_mixtures
 from topicloom.compound.sampler import with_mixtures
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.run import Chain, Plan, advance

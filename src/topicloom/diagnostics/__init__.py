@@ -1,4 +1,4 @@
-"""Chains and topics judged: convergence, alignment, stability, diagnostics of topics.
+"""Chains and topics judged: convergence, alignment, stability, diagnostics of topics, the number of topics.
 
 Names are loaded when they are asked for, so that importing the package costs nothing.
 """
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.convergence import summary as summary
     from topicloom.diagnostics.convergence import verdict as verdict
     from topicloom.diagnostics.fitted import diagnose as diagnose
+    from topicloom.diagnostics.search import TopicSearch as TopicSearch
+    from topicloom.diagnostics.search import search_topics as search_topics
     from topicloom.diagnostics.stopping import fit_until_converged as fit_until_converged
     from topicloom.diagnostics.topic_flows import flows as flows
     from topicloom.diagnostics.topic_stability import consensus as consensus
@@ -43,6 +45,7 @@ _HOME = {
     "flows": "topic_flows",
     **dict.fromkeys(("consensus", "medoid", "stability"), "topic_stability"),
     "fit_until_converged": "stopping",
+    **dict.fromkeys(("TopicSearch", "search_topics"), "search"),
     "topic_words": "word_lists",
     "topic_diagnostics": "topics",
 }

@@ -109,6 +109,7 @@ class Purpose(Enum):
     PROBES = ("all", 10)
     LEFT_TO_RIGHT = ("all", 0x6C3272)
     ANNEALED = ("all", 0x616973)
+    SEARCH = ("all", 0x736561)
 
 
 def path_key(*path: int | Purpose) -> np.uint64:

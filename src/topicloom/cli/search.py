@@ -1,0 +1,135 @@
+"""``search-topics``: how many topics, as a range."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from topicloom.cli._options import Cutting
+from topicloom.cli._reading import Reading
+from topicloom.cli._run import INTERRUPTED, Jobs, Json, say, show_json, show_table, table_width
+from topicloom.cli.fitting import Quiet
+from topicloom.cli.results import write_rows
+from topicloom.errors import InputError
+
+if TYPE_CHECKING:
+    from topicloom.diagnostics import TopicSearch
+
+_WIDE = 110  # columns of a terminal that the whole table needs
+
+
+@dataclass(frozen=True)
+class Searching:
+    """Search"""
+
+    topics: Annotated[
+        str, Option("--topics", "-k", help="Numbers of topics to compare.", metavar="K,K…", show_default=False)
+    ]
+    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps of a chain.")] = 500
+    chains: Annotated[int, Option(help="Chains per number of topics.")] = 4
+    folds: Annotated[int, Option(help="1 holds out a share of the documents once; more cut them into parts.")] = 1
+    test_share: Annotated[float, Option(help="Share of the documents to hold out.")] = 0.2
+    halving: Annotated[
+        bool, Option("--halving/--no-halving", help="Drop hopeless numbers early, or give all of them all sweeps.")
+    ] = True
+    tell_apart: Annotated[float, Option(help="Standard errors from which on a difference counts as one.")] = 2.0
+    alpha: Annotated[float | None, Option(help="Prior of documents (default: 1/topics, learned).", metavar="A")] = None
+    beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
+    learn: Annotated[
+        bool | None,
+        Option("--learn/--fixed", help="Learn both priors, or none (default: those not given).", show_default=False),
+    ] = None
+    sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
+    seed: Annotated[int, Option(help="The same seed gives the same result.")] = 0
+    keep: Annotated[
+        Path | None,
+        Option(help="Folder that keeps finished fits; the same command goes on from them.", metavar="DIR"),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "max_iter": self.sweeps,
+            "n_chains": self.chains,
+            "folds": self.folds,
+            "test_share": self.test_share,
+            "halving": self.halving,
+            "tell_apart": self.tell_apart,
+            "doc_topic_prior": self.alpha,
+            "topic_word_prior": self.beta,
+            "learn_priors": self.learn,
+            "sampler": self.sampler,
+            "random_state": self.seed,
+            "checkpoint_dir": self.keep,
+        }
+
+    def numbers(self) -> list[int]:
+        try:
+            return [int(part) for part in self.topics.split(",")]
+        except ValueError:
+            raise InputError(
+                f"--topics {self.topics}: expected whole numbers with commas between them, such as 5,10,20."
+            ) from None
+
+
+def search_topics(
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    searching: Searching,
+    reading: Reading,
+    cutting: Cutting,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A .json file for the result.", metavar="FILE")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="A picture: .png, .pdf or .svg (needs matplotlib).", metavar="FILE")
+    ] = None,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the whole table.")] = False,
+) -> None:
+    """Compare numbers of topics by what they predict of held-out documents, and recommend a range.
+
+    There is no single right number. Numbers within one standard error of the best are recommended; the smallest of
+    them that serves you is a good choice.
+    """
+    numbers = searching.numbers()
+    corpus = reading.read(input, **cutting.options())
+    if not quiet:
+        say(f"read {input}: {corpus!r}")
+    from topicloom.diagnostics import search_topics as run
+
+    try:
+        found = run(corpus, numbers, n_jobs=jobs, verbose=int(not quiet), **searching.options())
+    except KeyboardInterrupt:
+        say("interrupted." if searching.keep is None else "interrupted. Go on with the same command.")
+        raise typer.Exit(INTERRUPTED) from None
+    if out is not None:
+        found.to_json(out)
+    if plot is not None:
+        found.plot().figure.savefig(plot)
+    if json:
+        show_json(found.as_dict())
+    elif csv:
+        rows = found.rows()
+        write_rows(sys.stdout, list(rows[0]), [row.values() for row in rows])
+    else:
+        _show(found)
+    if not quiet:
+        say(found.text)
+
+
+def _show(found: "TopicSearch") -> None:
+    columns = {"held out": ("completion", 4), "difference": ("difference", 4), "± error": ("difference_se", 4)}
+    columns |= {"c_npmi": ("c_npmi", 3), "stability": ("stability", 2), "in use": ("topics_in_use", 1)}
+    if table_width() >= _WIDE:
+        columns |= {"exclusivity": ("exclusivity", 2), "diversity": ("diversity", 2), "dispersion": ("dispersion", 2)}
+    rows = []
+    for row in found.rows():
+        values = ["–" if row[name] != row[name] else f"{row[name]:.{digits}f}" for name, digits in columns.values()]
+        mark = f"dropped in round {row['dropped']}" if row["dropped"] else ""
+        mark = "recommended" if row["within_one_se"] else "cannot be told apart" if row["cannot_tell_apart"] else mark
+        rows.append([str(row["n_topics"]), *values, mark])
+    show_table(None, [("topics", True), *((name, True) for name in columns), ("", False)], rows)
