@@ -10,7 +10,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.compound import groups as _groups
 from topicloom.compound import label_draws
 from topicloom.compound import stored_checks as _stored_checks
-from topicloom.compound.mixtures import SMALLEST
+from topicloom.compound.mixtures import SMALLEST_SHARE
 from topicloom.corpus._checks import as_numbers, check_choice, check_whole, shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus.corpus import Corpus
@@ -160,7 +160,7 @@ class CollectionModel(LDA):
         """Draws [S, G, K] of the mean of θ over documents by their labels' numbers."""
         chain = self.chains_[self.best_chain_]
         if self.method == "vem":
-            parameter = np.maximum(chain.state.doc, SMALLEST)
+            parameter = np.maximum(chain.state.doc, SMALLEST_SHARE)
             return label_draws.variational_draws(self.seed_, parameter, rows, n_labels, self.alpha_, n_draws, of)
         problem = self._problem(self.corpus_, self.seed_)
         mean = np.zeros((n_labels, self.n_components))

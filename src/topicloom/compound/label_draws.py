@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, UInt64Array
-from topicloom.compound.mixtures import SMALLEST, Mixing, start_mixtures
+from topicloom.compound.mixtures import SMALLEST_SHARE, Mixing, start_mixtures
 from topicloom.compound.sampler import with_mixtures
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.run import Chain, Plan, advance
@@ -105,7 +105,7 @@ def sampled_draws(
         States that draws are made in, ``thin`` sweeps apart.
     of : {"population", "documents"}
     """
-    start = start_mixtures(np.maximum(first[0], SMALLEST), *first[1:])
+    start = start_mixtures(np.maximum(first[0], SMALLEST_SHARE), *first[1:])
     rows = np.tile(label, plan.n_paths)
     mixing = Mixing("ags", learn_gamma=True, thin=thin)
     going = with_mixtures(sampler, mixing, start, rows)
