@@ -40,7 +40,7 @@ from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, counted
 from topicloom.files.arrays import as_path, cannot_write
 
-__all__ = ["Dropped", "Round", "TopicSearch", "search_cost", "search_topics"]
+__all__ = ["Dropped", "Round", "TopicSearch", "search_topics"]
 
 _PILOT_TOKENS = 20_000
 _PILOT_SWEEPS = 5
