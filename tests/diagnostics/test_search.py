@@ -24,7 +24,7 @@ SHORT: dict[str, Any] = {**QUICK, "max_iter": 8}
 FIXED = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05}  # learned ones would switch superfluous topics off
 
 
-def quick(n_topics: Any = (2, 4, 12), **options: Any) -> TopicSearch:
+def quick(n_topics: Any = (1, 2, 4, 6, 12), **options: Any) -> TopicSearch:
     return search_topics(CORPUS, n_topics, **{**QUICK, **FIXED, **options})
 
 
@@ -59,16 +59,16 @@ def test_a_clear_case(straight: TopicSearch) -> None:
 def test_halving_drops_the_hopeless_and_says_when_and_why(straight: TopicSearch) -> None:
     assert [one.sweeps for one in straight.rounds] == [43, 130]
     (gone,) = (one for one in straight.dropped if one.n_topics == 2)
-    assert (gone.round, gone.sweeps, gone.n_chains, gone.leader) == (1, 43, 2, 4)
+    assert (gone.round, gone.sweeps, gone.n_chains, gone.leader) == (1, 43, 2, 6)
     assert gone.difference + gone.credit < -4 * gone.error
-    row = straight.rows()[0]
+    row = straight.rows()[1]
     assert (row["n_topics"], row["dropped"]) == (2, 1)
     assert np.isnan(row["completion"])
-    assert "Dropped early, as hopeless: 2" in straight.text
+    assert "Dropped early, as hopeless: 1 and 2." in straight.text
 
 
 def test_without_halving_all_numbers_have_all_measures() -> None:
-    found = quick(halving=False, max_iter=60)
+    found = quick([2, 4, 12], halving=False, max_iter=60)
     assert found.dropped == ()
     assert len(found.rounds) == 1
     for name in MEASURES:
@@ -226,17 +226,17 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path) -> None:
 
 def test_tables_and_json(straight: TopicSearch, tmp_path: Path) -> None:
     rows = straight.rows()
-    assert [row["n_topics"] for row in rows] == [2, 4, 12]
+    assert [row["n_topics"] for row in rows] == [1, 2, 4, 6, 12]
     assert list(straight.to_frame("pandas").columns) == list(rows[0])
-    assert straight.to_frame("polars").shape == (3, len(rows[0]))
+    assert straight.to_frame("polars").shape == (5, len(rows[0]))
     straight.to_json(tmp_path / "search.json")
     read = json.loads((tmp_path / "search.json").read_text())
     assert read["recommended"] == [4, 4]
     assert read["rows"][0]["completion"] is None
-    assert read["rows"][1]["completion"] == straight.completion[1]
+    assert read["rows"][2]["completion"] == straight.completion[2]
     assert read["text"] == str(straight)
     assert read["dropped"][0]["n_topics"] == straight.dropped[0].n_topics
-    assert repr(straight) == "TopicSearch(3 numbers of topics, recommended 4 to 4)"
+    assert repr(straight) == "TopicSearch(5 numbers of topics, recommended 4 to 4)"
 
 
 def test_plot(straight: TopicSearch, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,17 @@ import pytest
 
 from tests.diagnostics import naive_search as naive
 from topicloom.diagnostics.search_rounds import plan_rounds, tasks_of
-from topicloom.diagnostics.search_rule import Scores, compare, difference, hopeless, per_token, rank, widened
+from topicloom.diagnostics.search_rule import (
+    Look,
+    Scores,
+    compare,
+    difference,
+    hopeless,
+    look_at,
+    per_token,
+    rank,
+    widened,
+)
 from topicloom.errors import InputError
 
 
@@ -137,10 +147,41 @@ def test_compare_finds_the_highest_and_leaves_out_what_was_dropped() -> None:
 def test_hopeless_ones_are_dropped_and_never_the_leader() -> None:
     gap, error = np.array([-0.5, -0.03, 0.0, -0.005, -0.5]), np.array([0.01, 0.01, 0.0, 0.0001, 0.01])
     gain = np.array([0.01, 0.01, 0.01, 0.01, 0.3])
+    at = Look(2, gap, error, np.nan)
     # The second is within four errors, the fourth within the margin, the last may still win by further sweeps.
-    assert hopeless(gap, error, gain, 3.0, 4.0, 0.01).tolist() == [True, False, False, False, False]
-    assert hopeless(gap, error, gain, 1.0, 4.0, 0.01).tolist() == [True, False, False, False, True]
-    assert not hopeless(np.zeros(1), np.zeros(1), np.zeros(1), 3.0, 0.0, 0.0).any()
+    assert hopeless(at, gain, 3.0, 4.0, 0.01).tolist() == [True, False, False, False, False]
+    assert hopeless(at, gain, 1.0, 4.0, 0.01).tolist() == [True, False, False, False, True]
+    # With two degrees of freedom four errors stand for 126.
+    assert not hopeless(at._replace(freedom=2.0), gain, 1.0, 4.0, 0.01).any()
+    assert not hopeless(Look(0, np.zeros(1), np.zeros(1), np.nan), np.zeros(1), 3.0, 0.0, 0.0).any()
+
+
+def test_a_look_has_one_noise_of_chains_for_all() -> None:
+    rng = np.random.default_rng(6)
+    base = drawn(rng, 1, 40, 1.0, 0.0, 0.0)
+    moved = [base - 1 + shift * np.array([[1.0], [-1.0]]) for shift in (0.0, 0.2, 0.4)]
+    at = look_at([scores(one) for one in (*moved, base.repeat(2, axis=0))])
+    assert at.leader == 3
+    assert at.freedom == 4  # one of each number
+    assert at.difference[:3] == pytest.approx(np.full(3, -0.1))
+    # Variances of the means over two chains, per token: shift² / 100; twice their mean.
+    assert at.error == pytest.approx(np.full(4, np.sqrt(2 * (0.2**2 + 0.4**2) / 100 / 4)))
+    one = look_at([scores(base), scores(base - 1)])
+    assert np.isnan(one.freedom)
+    assert one.error == pytest.approx([0, 0], abs=1e-12)
+
+
+def test_halving_keeps_the_best_and_drops_what_is_far_below() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        docs = rng.normal(size=60)
+        means = np.array([-1.0, -0.6, -0.01, 0.0, -0.03])
+        found = [
+            scores(10 * (mean + docs + 0.02 * rng.normal(size=(2, 1)) + 0.05 * rng.normal(size=(2, 60))))
+            for mean in means
+        ]
+        dropped = hopeless(look_at(found), np.zeros(5), 1.5, 4.0, 0.02)
+        assert dropped.tolist() == [True, True, False, False, False]
 
 
 def test_rounds_grow_and_the_last_has_everything() -> None:

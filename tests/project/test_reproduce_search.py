@@ -26,12 +26,19 @@ def test_the_study_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
 
 def test_corpora_follow_zipf_and_have_documents_of_many_lengths() -> None:
     settings = replace(reproduction.QUICK, docs=300, length=50.0, words=500)
-    corpus = reproduction.make_corpus(5, settings, 0)
+    corpus, z = reproduction.make_corpus(5, settings, 0)
+    assert len(z) == corpus.n_tokens
     assert np.median(corpus.doc_lengths) == pytest.approx(50, rel=0.15)
     assert corpus.doc_lengths.max() > 4 * corpus.doc_lengths.min()
     counts = np.sort(corpus.word_counts)[::-1]
     assert counts[:10].sum() > 10 * counts[-250:].sum() / 25
     assert reproduction.grid(20) == [5, 10, 14, 20, 28, 40, 80]
+
+
+def test_a_chain_from_the_truth_predicts_better_than_nothing() -> None:
+    settings = replace(reproduction.QUICK, docs=100, sweeps=5)
+    corpus, z = reproduction.make_corpus(3, settings, 1)
+    assert -np.log(corpus.n_words) < reproduction.from_truth(corpus, z, 3, 1, settings) < 0
 
 
 def test_every_option_and_column_is_on_the_page() -> None:

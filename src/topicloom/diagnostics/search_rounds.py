@@ -12,13 +12,14 @@ import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.diagnostics.search_rule import Scores, compare, hopeless
+from topicloom.diagnostics.search_rule import Scores, hopeless, look_at
 from topicloom.diagnostics.search_tasks import Found, Setting, Task
 
 LEAST_SWEEPS = 20  # of a first look; priors are learned from there on
 LEAST_DOCS = 50
 DROP_AT = 4.0  # standard errors
-MARGIN = 0.01  # nats per token: 1% of perplexity. A single chain's noise is not known, and may be that large
+MARGIN = 0.02  # nats per token: 2% of perplexity
+MARGIN_OF_ONE = 0.1  # the same for single chains, whose noise is not known; a chain that is stuck may be 3% off
 
 RunTasks = Callable[[Sequence[Task]], dict[Task, Found]]
 
@@ -81,16 +82,15 @@ def look(
     scores, before = (
         [scores_of(setting, fits_of(found, k, one, last=False), one) for k in n_topics] for one in (given, half)
     )
-    ranking = compare(scores, 1.0)
     tokens = float(scores[0].tokens.sum())
     gain = np.array([(b.values.mean(0) - a.values.mean(0)).sum() for a, b in zip(before, scores, strict=True)]) / tokens
     doublings = math.log2(max_iter / given.sweeps)
-    out = hopeless(ranking.difference, ranking.error, gain, doublings, DROP_AT, MARGIN)
+    at = look_at(scores)
+    out = hopeless(at, gain, doublings, DROP_AT, MARGIN if given.n_chains > 1 else MARGIN_OF_ONE)
     return [
         Dropped(
-            n_topics[i], number, given.sweeps, given.n_chains, len(scores[i].tokens), n_topics[ranking.highest],
-            float(ranking.difference[i]), float(ranking.error[i]),
-            float(doublings * max(gain[i] - gain[ranking.highest], 0.0)),
+            n_topics[i], number, given.sweeps, given.n_chains, len(scores[i].tokens), n_topics[at.leader],
+            float(at.difference[i]), float(at.error[i]), float(doublings * max(gain[i] - gain[at.leader], 0.0)),
         )
         for i in np.flatnonzero(out).tolist()
     ]  # fmt: skip

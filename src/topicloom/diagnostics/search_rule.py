@@ -171,27 +171,43 @@ def compare(scores: Sequence[Scores | None], tell_apart: float) -> Ranking:
 # -- halving -------------------------------------------------------------------------------------------------
 
 
-def hopeless(
-    gap: FloatArray, error: FloatArray, gain: FloatArray, doublings: float, drop_at: float, margin: float
-) -> BoolArray:
+class Look(NamedTuple):
+    """Numbers of topics compared with the leader on little evidence."""
+
+    leader: int  # its place
+    difference: FloatArray  # [n]
+    error: FloatArray  # [n]
+    freedom: float  # of the chains' noise; NaN if it is not known
+
+
+def look_at(scores: Sequence[Scores]) -> Look:
+    """As ``compare``, but with one noise of chains for all: two chains of one number say next to nothing about it."""
+    leader = int(np.argmax([_mean(one) for one in scores]))
+    parts = [_chain_variance(one) for one in scores]
+    noise = float(np.mean([part.variance for part in parts]))
+    found = [difference(one, scores[leader]) for one in scores]
+    error = np.sqrt([one.documents**2 + (0.0 if np.isnan(noise) else 2 * noise) for one in found])
+    freedom = float(sum(part.freedom for part in parts)) or float("nan")
+    return Look(leader, np.array([one.mean for one in found]), error, freedom)
+
+
+def hopeless(found: Look, gain: FloatArray, doublings: float, drop_at: float, margin: float) -> BoolArray:
     """Which numbers of topics to drop before they have had all their sweeps.
 
     Many topics need more sweeps than few. So each is credited with what it may still win: for every doubling of the
     sweeps that is left, as much as the last doubling brought it more than it brought the leader. (Gains of later
     doublings are smaller.) It is dropped if with this credit it is still below the leader, by more than ``drop_at``
-    standard errors and by more than ``margin`` per token. The leader never is.
+    standard errors, widened as in :func:`rank`, and by more than ``margin`` per token. The leader never is.
 
     Parameters
     ----------
-    gap, error : arrays of shape (n,)
-        Difference to the leader, and its standard error.
     gain : array of shape (n,)
         What the last doubling of the sweeps brought, per token.
     doublings : float
         How often the sweeps can still be doubled.
     """
-    leader = int(np.argmax(gap))
-    credit = doublings * np.maximum(gain - gain[leader], 0.0)
-    dropped = gap + credit < -np.maximum(drop_at * error, margin)
-    dropped[leader] = False
+    credit = doublings * np.maximum(gain - gain[found.leader], 0.0)
+    bound = widened(drop_at, np.array([found.freedom])) * found.error
+    dropped = found.difference + credit < -np.maximum(bound, margin)
+    dropped[found.leader] = False
     return np.asarray(dropped)
