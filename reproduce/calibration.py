@@ -104,13 +104,13 @@ def _at_least_one(text: str) -> int:
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m reproduce.calibration", description=__doc__.split("\n")[0])
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
-    parser.add_argument("--trials", type=_at_least_one, help="data sets per sampler (200)")
+    parser.add_argument("--trials", type=_at_least_one, help="data sets per sampler (150)")
     parser.add_argument("--corpora", type=_at_least_one, help="corpora per row of the table of coverage (15)")
     parser.add_argument("--sweeps", type=_at_least_one, help="of fits in the table of coverage (300)")
     parser.add_argument("--sizes", nargs="+", choices=list(_coverage.SIZES), default=list(_coverage.SIZES))
     parser.add_argument("--quick", action="store_true", help="to see whether all of it runs")
     given = parser.parse_args(arguments)
-    usual = (20, 2, 60) if given.quick else (200, 15, 300)
+    usual = (20, 2, 60) if given.quick else (150, 15, 300)
     sizes = given.sizes[:1] if given.quick else given.sizes
     numbers = [own if own is not None else n for own, n in zip((given.trials, given.corpora, given.sweeps), usual,
                                                                 strict=True)]  # fmt: skip

@@ -19,6 +19,13 @@ TRIALS = 140
 NOT_REMOVED = ("doc[old] - 1 + a[old]", "doc[old] + a[old]")  # a token from its document's counts
 
 
+@pytest.fixture(autouse=True)
+def _short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thinned less than in the study, which takes a third of the time and still passes the right sampler."""
+    monkeypatch.setattr(_sbc, "BURN_IN", 60)
+    monkeypatch.setattr(_sbc, "THIN", 8)
+
+
 def _dense(*changes: tuple[str, str]) -> Sampler:
     """The dense sampler from its source, with changes."""
     own = compiled_mutant("lda.gibbs.dense", *changes)
