@@ -76,6 +76,7 @@ ALLOWED = {
     "labeled/label_rules.py": "within one_blas_thread; and products and norms of sparse matrices, which need no BLAS",
     "medlda/model.py": "accuracy and r2_score: counts, and means by NumPy",
     "diagnostics/alignment.py": "an assignment of whole numbers, by comparisons and additions",
+    "diagnostics/search_measures.py": "within one_blas_thread",
     "diagnostics/topic_flows.py": "HiGHS, which has an algebra of its own and one thread",
     "diagnostics/word_lists.py": "ranks",
     "evaluation/labels.py": "scores from counts and ranks",

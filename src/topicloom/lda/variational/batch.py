@@ -29,7 +29,8 @@ from topicloom.numerics.rng import stream as random_stream
 Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact"]
 MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
-_LEAST = 1 << 14  # pairs × topics of a part: enough for a call of compiled code to cost nothing beside them
+_LEAST = 1 << 16  # pairs × topics of a part: enough for a call of compiled code to cost nothing beside them
+_PER_THREAD = 4  # parts that threads are given nevertheless, so that they finish together
 _RARE = 1e-12  # a chance below which a count is taken to be 0
 
 
@@ -79,9 +80,10 @@ def _with_variances(pairs: PairIndex, state: VariationalState) -> VariationalSta
     return state._replace(doc_var=doc, word_var=word, topic_var=topic)
 
 
-def _parts(ptr: Int64Array, n_topics: int) -> list[tuple[int, int]]:
+def _parts(ptr: Int64Array, n_topics: int, n_jobs: int) -> list[tuple[int, int]]:
     """Documents or words, whose pairs ``ptr`` counts, in parts of about equal size. How many changes no result."""
-    return cut(np.diff(ptr), int(np.clip(ptr[-1] * n_topics // _LEAST, 1, _PARTS)))
+    least = 1 if n_jobs == 1 else min(_PER_THREAD * n_jobs, _PARTS)
+    return cut(np.diff(ptr), int(np.clip(ptr[-1] * n_topics // _LEAST, least, _PARTS)))
 
 
 # -- one iteration -------------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def add_up_words(pairs: PairIndex, topics: FloatArray, fitted: Fitted, out: Floa
     def count(word_range: tuple[int, int]) -> None:
         vb.expected_word_counts(*word_range, pairs, topics, fitted, out)
 
-    run_parallel(count, _parts(pairs.word_ptr, topics.shape[1]), n_jobs)
+    run_parallel(count, _parts(pairs.word_ptr, topics.shape[1], n_jobs), n_jobs)
 
 
 def add_word_prior(word: FloatArray, prior: Prior) -> None:
@@ -153,7 +155,7 @@ def fit_documents(
         sums, before = private(doc[0]), private(doc[0])
         vb.fit_documents(*doc_range, pairs, topics, prior, plain, work, doc, out, sums, before)
 
-    run_parallel(run, _parts(pairs.ptr, topics.shape[1]), work.n_jobs)
+    run_parallel(run, _parts(pairs.ptr, topics.shape[1], work.n_jobs), work.n_jobs)
     return out
 
 
@@ -232,7 +234,7 @@ def _bound_vb(pairs: PairIndex, state: VariationalState, prior: Prior, n_jobs: i
     def run(doc_range: tuple[int, int]) -> None:
         vb.log_norms(*doc_range, pairs, topics, state.doc, fit)
 
-    run_parallel(run, _parts(pairs.ptr, topics.shape[1]), n_jobs)
+    run_parallel(run, _parts(pairs.ptr, topics.shape[1], n_jobs), n_jobs)
     used = np.diff(pairs.ptr) > 0
     docs = -dirichlet_divergence(state.doc[used], prior.alpha[prior.alpha_row[used]])
     return float(fit.sum() + docs - dirichlet_divergence(state.word.T, word_prior(prior).T))
@@ -349,7 +351,7 @@ def fold_in(
     def run(doc_range: tuple[int, int]) -> None:
         collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out)
 
-    run_parallel(run, _parts(ptr, n_topics), n_jobs)
+    run_parallel(run, _parts(ptr, n_topics, n_jobs), n_jobs)
     return out
 
 
