@@ -81,11 +81,12 @@ class Judge:
     def table(self, name: str, found: Any, truth: FloatArray, order: FloatArray) -> None:
         self.add(name, found["lower"], found["upper"], np.atleast_2d(truth), order)
 
-    def rows(self, *cells: str) -> list[list[str]]:
-        return [
-            [*cells, name, f"{np.mean(own):.1%}", f"{np.std(own) / np.sqrt(len(own)):.1%}"]
+    def shown(self) -> dict[str, str]:
+        """Each rate in percent, with its standard error."""
+        return {
+            name: f"{100 * np.mean(own):.1f} ± {100 * np.std(own) / np.sqrt(len(own)):.1f}"
             for name, own in self.rates.items()
-        ]
+        }
 
 
 def before(model: CompoundLDA, label: Int64Array, n_labels: int) -> tuple[FloatArray, FloatArray]:
@@ -138,16 +139,17 @@ def collections_table(n_corpora: int, sweeps: int, sizes: Sequence[str]) -> str:
         ("labels = true collections, fitted as one", of_labels, {"mixed": False}),
         ("labels across two collections", of_labels, {"mixed": True}),
     )
-    rows: list[list[str]] = []
-    for size in sizes:
-        for known in (True, False):
-            for name, study, more in settings:
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for name, study, more in settings:
+        for priors in ("known", "learned"):
+            for size in sizes:
                 judge = Judge()
                 for seed in range(n_corpora):
-                    study(seed, SIZES[size], sweeps, known, judge, **more)
-                rows += judge.rows(name, size, "known" if known else "learned")
-                note(f"coverage: {name}, {size}, {'known' if known else 'learned'} priors: done")
-    return table(["setting", "groups × documents", "γ and η", "interval of 90%", "holds the truth", "±"], rows)
+                    study(seed, SIZES[size], sweeps, priors == "known", judge, **more)
+                for interval, rate in judge.shown().items():
+                    rows.setdefault((name, interval, priors), []).append(rate)
+                note(f"coverage: {name}, {size}, {priors} priors: done")
+    return table(["setting", "interval", "γ and η", *sizes], [[*key, *rates] for key, rates in rows.items()])
 
 
 # -- the share of runs that have a topic -----------------------------------------------------------------------

@@ -76,10 +76,11 @@ class Result(NamedTuple):
 
 
 def run(study: Study, n_trials: int) -> Result:
-    """Ranks of the truth in ``n_trials`` data sets."""
+    """Ranks of the truth in ``n_trials`` data sets, which are others for each study: p-values are independent."""
     ranks = np.empty((n_trials, len(study.quantities)), np.int64)
+    first = crc32(study.name.encode()) << 20
     for seed in range(n_trials):
-        trial, rng = study.trial(seed), np.random.default_rng([seed, crc32(study.name.encode())])
+        trial, rng = study.trial(first + seed), np.random.default_rng([first, seed])
         draws = np.array(list(trial.draws))
         close = np.isclose(draws, trial.truth, rtol=1e-9, atol=1e-12)  # the same numbers, summed in another order
         less = ((draws < trial.truth) & ~close).sum(axis=0)
