@@ -13,7 +13,6 @@ from zlib import crc32
 
 import numpy as np
 from scipy import stats
-from topicloom.hmm.paths import make_hmm_prior
 
 from reproduce._common import note, table
 from topicloom import CompoundLDA, VariationalLDA
@@ -28,6 +27,7 @@ from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Chain, Plan, advance, start_chain
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.hmm.sampler import gibbs_sampler
+from topicloom.hmm.state import make_hmm_prior
 from topicloom.labeled.sampler import gibbs as labeled_gibbs
 from topicloom.lda.gibbs import get_sampler
 from topicloom.medlda.sampler import Options as MedOptions
@@ -113,7 +113,7 @@ def states(sampler: Sampler, corpus: Corpus, prior: Any, seed: int, schedule: Sc
 def of_topics(sampler: Sampler, corpus: Corpus, chain: Chain) -> FloatArray:
     """What ``BASE`` names."""
     prior = chain.prior
-    found = probes.measure(corpus, chain.state.z, prior.n_topics, lambda d: prior.alpha[prior.alpha_row[d]])
+    found = probes.measure(corpus, chain.state.z, chain.state.topic, lambda d: prior.alpha[prior.alpha_row[d]])
     return np.concatenate(([sampler.log_joint(corpus, chain.state, prior, 1)], _summed(corpus, found)))
 
 
@@ -265,7 +265,7 @@ def hmm(method: str) -> Study:
 
         def quantities(chain: Chain) -> FloatArray:
             own = chain.state
-            found = _summed(corpus, probes.measure(corpus, own.z[0], n_states))
+            found = _summed(corpus, probes.measure(corpus, own.z[0], np.bincount(own.z[0], minlength=n_states)))
             stays = float(np.trace(own.moves[:n_states]))
             return np.concatenate(([sampler.log_joint(corpus, own, prior)], found, [stays]))
 

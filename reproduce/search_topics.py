@@ -27,7 +27,7 @@ from topicloom.diagnostics.search import TopicSearch, search_topics
 from topicloom.diagnostics.search_tasks import make_folds, task_seed
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Plan, run_chains, start_chain
-from topicloom.evaluation import completion_log_likelihoods
+from topicloom.evaluation import completion_scores
 from topicloom.lda.gibbs import get_sampler
 
 FACTORS = (0.25, 0.5, 2**-0.5, 1.0, 2**0.5, 2.0, 4.0)
@@ -126,7 +126,7 @@ def from_truth(corpus: Corpus, z: Int32Array, truth: int, seed: int, settings: S
     if run_chains(sampler, train, [chain], plan):
         raise KeyboardInterrupt
     topics = np.ascontiguousarray(word_topic_prob(train, chain, "cgs_p").T)
-    logs, tokens = completion_log_likelihoods(
+    logs, tokens = completion_scores(
         topics, chain.prior.alpha[0], corpus.select(held_out), burn_in=20, thin=2, n_samples=5, n_chains=2,
         seed=task_seed(seed, 2),
     )  # fmt: skip

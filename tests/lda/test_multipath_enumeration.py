@@ -9,6 +9,7 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest, norm
 
 from tests.oracles import lda as oracle
+from topicloom.engine.blocks import Tokens
 from topicloom.engine.multipath import repeated, repeated_prior
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
@@ -137,7 +138,7 @@ def test_tokens_given_phi_have_their_exact_distribution() -> None:
     rng = np.random.default_rng(3)
     words, ptr = np.array([0, 2, 2], np.int32), np.array([0, 3])
     alpha, phi = np.array([[0.3, 0.8, 0.5]]), rng.dirichlet(np.full(3, 0.5), 3).T.copy()
-    mass = np.empty((1, 3))
+    mass, prior = np.empty((1, 3)), make_prior(alpha, np.ones(3), 1)
     partial.smooth(0, 3, phi, alpha, mass)
     np.testing.assert_allclose(mass[0], phi @ alpha[0], rtol=1e-12)
     states = np.array(list(oracle.all_states(3, 3)))
@@ -150,7 +151,7 @@ def test_tokens_given_phi_have_their_exact_distribution() -> None:
     for replicate, start in enumerate(rng.choice(27, 20_000, p=p)):
         z, work = states[start].astype(np.uint16), np.zeros(2, np.int64)
         key = path_key(5, replicate)
-        partial.sweep_documents(0, 1, words, ptr, z, phi, mass, alpha, np.zeros(1, np.int32), key, work)
+        partial.sweep_documents(0, 1, Tokens(words, ptr), z, phi, mass, prior, key, work)
         observed[oracle.state_number(z, 3)] += 1
     assert oracle.chi_square(observed, p) > oracle.FALSE_ALARM
 

@@ -48,8 +48,8 @@ class Passes:
         corpus, prior = self.case.corpus, self.case.prior
         topic = np.zeros(prior.n_topics, np.int64)
         self.module.visit_words(
-            0, corpus.n_words, *self.by_word, prior.beta, prior.boost_row, prior.boost, np.cumsum(prior.boost, axis=1),
-            self.size(slots[:, 0]), key, slots, topic,
+            0, corpus.n_words, *self.by_word, prior, np.cumsum(prior.boost, axis=1), self.size(slots[:, 0]), key, slots,
+            topic,
         )  # fmt: skip
         return topic
 
@@ -57,7 +57,7 @@ class Passes:
         corpus, prior = self.case.corpus, self.case.prior
         topic = np.zeros(prior.n_topics, np.int64)
         self.module.visit_documents(
-            0, corpus.n_docs, corpus.doc_ptr, prior.alpha, prior.alpha_row, self.size(slots[:, 0]), key, slots, z, topic
+            0, corpus.n_docs, corpus.doc_ptr, prior, self.size(slots[:, 0]), key, slots, z, topic
         )
         return topic
 
@@ -207,7 +207,9 @@ MUTANTS = {
     "seed words forgotten when proposing": [
         ("seeded = boost_sums[seed, n_topics - 1] if seed >= 0 else 0.0", "seeded = 0.0")
     ],
-    "prior of the first document for all": [("row = alpha_row[d]", "row = 0"), ("alpha[alpha_row[d]]", "alpha[0]")],
+    "prior of the first document for all": [
+        ("row = alpha_row[d]", "row = 0"), ("prior.alpha[prior.alpha_row[d]]", "prior.alpha[0]"),
+    ],
 }  # fmt: skip
 
 

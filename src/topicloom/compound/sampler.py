@@ -80,6 +80,7 @@ def with_mixtures(sampler: Sampler, mixing: Mixing, start: Mixtures, rows: Int32
         after_sweep=after_sweep,
         every_sweep=True,
         record=record,
+        more_probes=lambda corpus, state, extra: len(mixture_probes(extra.pi)),
         to_arrays=to_arrays,
         from_arrays=from_arrays,
         check=check,

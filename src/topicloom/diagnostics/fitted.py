@@ -205,6 +205,8 @@ def _quantities(model: Any, chains: list[tuple[Trace, Int64Array]]) -> Iterator[
             yield text, draws(name)
     values = draws("probes")
     names = model._probe_names() if hasattr(model, "_probe_names") else probes_of(model.corpus_).names
+    if len(names) != values.shape[2]:
+        raise InputError(f"the model has {values.shape[2]} numbers per record, expected {len(names)}; fit it again.")
     for i, name in enumerate(names):
         if np.ptp(values[:, :, i]) > 0:
             yield name, values[:, :, i]

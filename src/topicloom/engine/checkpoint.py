@@ -15,6 +15,7 @@ from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part, is_mapped, load_corpus
 from topicloom.engine.checks import check_sweep
+from topicloom.engine.probes import probes_of
 from topicloom.engine.run import Chain, Trace
 from topicloom.engine.sampler import Sampler, ShardProgress
 from topicloom.engine.state import new_assignments
@@ -85,6 +86,8 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
         z[:] = arrays["z"]
         arrays = {**arrays, "z": z}
     state, prior, extra = sampler.from_arrays(sampler, corpus, arrays)
+    if corpus is not None:
+        _check_recorded(file, corpus, sampler, state, extra)
     trace = load_trace({name: a for name, a in arrays.items() if name.startswith("trace_")}, "trace_")
     kept = sampler.kept_from(_without("kept_", arrays), info["kept"]) if info.get("kept") else None
     shards = {name: arrays[_SHARDS + in_file] for name, in_file in _SHARD_ARRAYS.items()} if has_shards else None
@@ -111,6 +114,19 @@ def load_trace(arrays: dict[str, AnyArray], prefix: str) -> Trace:
     """A trace; what files of earlier versions lack is empty."""
     found = {name: arrays[prefix + name] for name in asdict(Trace()) if prefix + name in arrays}
     return Trace(**{name: a.tolist() if a.ndim == 1 else list(a) for name, a in found.items()})
+
+
+def _check_recorded(file: Contents, corpus: Corpus, sampler: Sampler, state: Any, extra: Any) -> None:
+    """Whether records have as many numbers as the chain will go on to record."""
+    probes, sizes = (file.arrays.get(f"trace_{name}") for name in ("probes", "topic_sizes"))
+    if sizes is not None and (
+        sizes.shape[1] != sampler.n_topics(state) or (len(sizes) and sizes[0].sum() != state.z.size)
+    ):
+        file.fail("the array 'trace_topic_sizes' is not of the chain's topics and tokens")
+    if probes is not None:
+        n = len(probes_of(corpus).names) + sampler.more_probes(corpus, state, extra)
+        if probes.shape[1] != n:
+            file.fail(f"the array 'trace_probes' has {probes.shape[1]} numbers per record, expected {n}")
 
 
 # -- sweeps in blocks -----------------------------------------------------------------------------------------------

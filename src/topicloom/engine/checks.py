@@ -30,8 +30,6 @@ _SOME_TRACES = {  # the same, or none
     "agreement": Expected("f", ("T of agreement",), low=0, high=1, optional=True),
     "acceptance": Expected("f", ("T of acceptance",), low=0, high=1, optional=True),
     "change": Expected("f", ("T of change",), low=0, optional=True),
-    "probes": Expected("f8", ("T of probes", "T probes"), optional=True),
-    "topic_sizes": Expected("i8", ("T of topic_sizes", "T topics"), low=0, optional=True),
 }
 
 
@@ -40,9 +38,11 @@ class Recorded(NamedTuple):
 
     names: tuple[str, ...] = ("alpha_sum", "beta_mean")
     finite: bool = True  # whether log_joint is a number; a bound need not exist
+    lowest: float = 0.0  # of what chains are compared by
 
 
 TOPICS = Recorded()
+SUPERVISED = Recorded(lowest=-LARGEST_PRIOR)
 VARIATIONAL = Recorded((*TOPICS.names, "change"), finite=False)
 STATES = Recorded(("agreement",), finite=False)
 
@@ -54,6 +54,17 @@ def check_trace(file: Contents, recorded: Recorded, prefix: str = "trace_") -> N
     file.expect(_TRACE | {"log_joint": Expected("f", ("T",), finite=recorded.finite)}, prefix)
     file.expect(_SOME_TRACES, prefix)
     file.expect({name: Expected("f", ("T",)) for name in recorded.names}, prefix)
+    several = {  # numbers per record; earlier versions have none
+        "probes": Expected("f8", ("T", "T probes"), low=recorded.lowest, high=LARGEST_PRIOR, optional=True),
+        "topic_sizes": Expected("i8", ("T", "T topics"), low=0, high=1 << 50, optional=True),
+    }
+    file.expect(several, prefix)
+    compared = file.arrays.get(f"{prefix}probes")
+    if compared is not None and np.any(compared[:, :1] < 0):  # only what a supervised model adds may be
+        file.fail(f"the array {prefix + 'probes'!r} has negative numbers")
+    sizes = file.arrays.get(f"{prefix}topic_sizes")
+    if sizes is not None and np.any(sizes.sum(axis=1) != sizes[:1].sum()):
+        file.fail(f"the array {prefix + 'topic_sizes'!r} has records with different numbers of tokens")
     sweeps = file.arrays[f"{prefix}sweep"]
     if np.any(np.diff(sweeps) <= 0):
         file.fail(f"the array {prefix + 'sweep'!r} does not rise")

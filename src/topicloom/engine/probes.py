@@ -81,19 +81,18 @@ def _pairs_of_words(corpus: Corpus) -> set[tuple[int, int]]:
     return {(int(tokens[i]), int(tokens[i + 1])) for i in chosen}
 
 
-def measure(corpus: Corpus, z: AnyArray, n_topics: int, alpha: Any = None) -> FloatArray:
+def measure(corpus: Corpus, z: AnyArray, sizes: Int64Array, alpha: Any = None) -> FloatArray:
     """Of each pair of tokens whether their topics are the same, and of each pair of documents how alike θ is.
 
-    The last number is the effective number of topics: exp of the entropy of their shares of the tokens. ``alpha`` gives
-    a document's Dirichlet parameters; without it the shares of its tokens are taken as they are.
+    The last number is the effective number of topics: exp of the entropy of their shares of the tokens, ``sizes``.
+    ``alpha`` gives a document's Dirichlet parameters; without it the shares of its tokens are taken as they are.
     """
-    probes = probes_of(corpus)
+    probes, n_topics = probes_of(corpus), len(sizes)
     same = z[probes.tokens[:, 0]] == z[probes.tokens[:, 1]]
     shares = {}
     for d in np.unique(probes.docs).tolist():
         counts = np.bincount(z[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]], minlength=n_topics)
         shares[d] = counts / counts.sum() if alpha is None else (counts + alpha(d)) / (counts.sum() + alpha(d).sum())
     alike = [float(np.sum(shares[d] * shares[e])) for d, e in probes.docs.tolist()]  # not by BLAS
-    sizes = np.bincount(z, minlength=n_topics)
     p = sizes[sizes > 0] / max(sizes.sum(), 1)
     return np.concatenate((same, alike, [float(np.exp(-np.sum(p * np.log(p))))]))

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import estimates, learn_priors, probes
@@ -78,8 +76,8 @@ def record_topics(sampler: "Sampler", corpus: Corpus, chain: Any, info: Info, pl
     }
     if sampler.by_token:
         prior, z = chain.prior, chain.state.z
-        found["probes"] = probes.measure(corpus, z, prior.n_topics, lambda d: prior.alpha[prior.alpha_row[d]])
-        found["topic_sizes"] = np.bincount(z, minlength=prior.n_topics)
+        found["topic_sizes"] = chain.state.topic.copy()
+        found["probes"] = probes.measure(corpus, z, found["topic_sizes"], lambda d: prior.alpha[prior.alpha_row[d]])
     return found | ({"agreement": agreement(chain.state.z, plan.n_paths)} if plan.n_paths > 1 else {})
 
 
@@ -100,6 +98,14 @@ def restore_assignments(sampler: "Sampler", corpus: Corpus, arrays: dict[str, An
 
 def summed_counts(arrays: dict[str, AnyArray], n_samples: int) -> estimates.Counts:
     return estimates.Counts(arrays["doc"], arrays["word"], n_samples, arrays.get("eta"))
+
+
+def _n_topics(state: Any) -> int:
+    return len(state.topic)
+
+
+def _no_more(corpus: Corpus, state: Any, extra: Any) -> int:
+    return 0
 
 
 def sweep_by_sweep(
@@ -147,6 +153,8 @@ class Sampler:
     kept_from: Callable[..., Any] = summed_counts  # (arrays, n_samples): kept samples
     check: Callable[..., None] = check_topics  # (file, corpus, index): refuse arrays that are not what they must be
     by_token: bool = True  # whether z has one entry for each token
+    n_topics: Callable[[Any], int] = _n_topics  # (state): of topics, or of a model's states
+    more_probes: Callable[..., int] = _no_more  # (corpus, state, extra): what is recorded beside ``engine.probes``
     block_samplers: range = range(0)  # numbers that its ``ShardProgress`` may name
     # (corpus, state, prior, key, schedule, n_sweeps = 1, progress = None): sweeps from that of the key on; the report
     # is that of the last one. In how many calls they are made changes nothing, if each is given the progress that the

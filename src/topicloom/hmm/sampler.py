@@ -70,7 +70,7 @@ def gibbs_sampler(method: str, n_paths: int, prior: HMMPrior) -> Sampler:
         method, init, gibbs.restore, sweep, log_joint, _no_conditional, exact=True, topic_counts=counts,
         after_sweep=_nothing, record=_record, recorded=STATES, final_value=_joint, from_arrays=from_arrays,
         check=check, by_token=False, to_arrays=lambda chain: {"z": chain.state.z, "value": np.array([-np.inf])},
-        first_extra=lambda: -np.inf,
+        first_extra=lambda: -np.inf, n_topics=lambda state: prior.n_states,
         kept_from=lambda arrays, n_samples: HMMCounts(arrays["moves"], arrays["emission"], n_samples),
     )  # fmt: skip
 
@@ -135,7 +135,7 @@ def _record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Pl
         "log_joint": joint,
         "changed": info.changed,
         "agreement": gibbs.agreement(chain.state),
-        "probes": probes.measure(corpus, z[0], chain.prior.n_states),
+        "probes": probes.measure(corpus, z[0], np.bincount(z[0], minlength=chain.prior.n_states)),
         "topic_sizes": np.bincount(z.ravel(), minlength=chain.prior.n_states),
     }
 

@@ -16,7 +16,7 @@ from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import estimates
 from topicloom.engine.blocks import Block, Range, Tokens, tokens_of
-from topicloom.engine.checks import check_topics
+from topicloom.engine.checks import SUPERVISED, check_topics
 from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, soft_topic_counts
 from topicloom.engine.prior import Prior
 from topicloom.engine.probes import probes_of
@@ -131,7 +131,8 @@ def medlda_sampler(tasks: Tasks, options: Options = Options()) -> Sampler:  # no
 
     return Sampler(
         "medlda", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts,
-        to_arrays=to_arrays, from_arrays=from_arrays, check=check, record=record,
+        to_arrays=to_arrays, from_arrays=from_arrays, check=check, record=record, recorded=SUPERVISED,
+        more_probes=lambda corpus, state, extra: len(value_probes(corpus, state)),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
+from topicloom.engine.checks import SUPERVISED, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters, tables
 from topicloom.engine.estimator.fitted import Problem
@@ -191,6 +192,10 @@ class SupervisedTopics(TopicModel):
             chain.state.eta if chain.kept is None else chain.kept.eta / chain.kept.n_samples for chain in chains
         ]
         self._learn_more(targets)
+
+    @property
+    def _recorded(self) -> Recorded:
+        return SUPERVISED
 
     def _probe_names(self) -> list[str]:
         return [*super()._probe_names(), *value_probe_names(self.corpus_, len(self._groups[0]))]
