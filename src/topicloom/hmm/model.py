@@ -17,6 +17,7 @@ from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
@@ -93,7 +94,7 @@ class HMM(FittedModel):
         transition_prior: PriorLike = 1.0,
         emission_prior: PriorLike = 1.0,
         alphabet: Any = None,
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         tol: float = 1e-3,
         burn_in: int | None = None,
         thin: int = 10,
@@ -139,6 +140,10 @@ class HMM(FittedModel):
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
         return self._fit(self._problem(corpus, alphabet, seed), callbacks)
+
+    @property
+    def _samples(self) -> bool:
+        return self.method == "gibbs"
 
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)
@@ -194,7 +199,7 @@ class HMM(FittedModel):
         self.emission_ = np.array(found.emission.T, order="C")
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
-        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= self.max_iter:
+        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
             warn(
                 f"not converged after max_iter={self.max_iter} iterations at tol={self.tol:g}; raise one of them.",
                 ConvergenceWarning,
