@@ -154,7 +154,7 @@ def test_what_moves_by_next_to_nothing_is_no_alarm(size: float, agree: bool) -> 
             log_joint=[-100 * x for x in falling],
             alpha_sum=falling,
             probes=[np.array([x]) for x in falling],
-        )  # fmt: skip
+        )
         for _ in range(2)
     ]
     late = stopping.late_records(traces, 1)

@@ -52,7 +52,7 @@ class HMM(FittedModel):
     initial_prior, transition_prior, emission_prior : Dirichlet parameters; a number, one for each state or symbol, or a
         matrix with a row for each state. At least 1 for "em", where 1 is maximum likelihood.
     alphabet : None finds the symbols in the data; a number V is 0 … V − 1; or the list of symbols.
-    max_iter : number of sweeps, or the most iterations of "em".
+    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged``; the most iterations of "em".
     tol : rise of the log posterior in an iteration of "em" below which it has converged.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, …

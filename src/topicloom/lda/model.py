@@ -37,7 +37,7 @@ class LDA(PlainTopics):
     sampler : which kernel draws the topics; "auto" chooses.
     estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
         "standard" for the usual ones.
-    max_iter : number of sweeps.
+    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged`` with other limits.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
