@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
+from topicloom.engine import draws
 from topicloom.engine.checks import SUPERVISED, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters, tables
@@ -76,6 +77,7 @@ class SupervisedTopics(TopicModel):
         max_iter: int = 40,
         burn_in: int | None = 20,
         thin: int = 5,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         n_shards: int = 1,
         predict_options: parameters.PredictOptions | None = None,
@@ -97,6 +99,7 @@ class SupervisedTopics(TopicModel):
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.predict_options = predict_options

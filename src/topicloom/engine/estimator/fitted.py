@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
-from topicloom.engine import checkpoint
+from topicloom.engine import checkpoint, draws
 from topicloom.engine.estimator import inputs, parameters, published, stored_checks
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
@@ -58,6 +58,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {}  # of parameters, beside those that all models share
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {}  # keys and defaults of parameters that are dicts
     _GONE: ClassVar[Mapping[str, str]] = {}  # parameters of earlier versions, and what to do instead
+    _DRAWS: ClassVar[draws.Kinds] = draws.TOPICS  # what ``keep_draws`` may name, of models that have it
 
     best_chain_: int
     fit_seconds_: float
@@ -124,14 +125,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _sampling_plan(self, seed: int, **more: Any) -> Plan:
         """The plan of a model that draws and keeps samples; ``more`` is what it adds to its parameters."""
         names = ("max_iter", "burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
-        return Plan(seed=seed, **{**{name: getattr(self, name) for name in names}, **more})
+        own = {name: getattr(self, name) for name in names}
+        return Plan(seed=seed, **{**own, "draws": draws.read_plan(self, self._DRAWS), **more})
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def _start(self, problem: Problem) -> tuple[list[Chain], Stored | None]:
         """Chains before their first sweep, and the run that they will be saved in."""
+        draws.check_known(problem.plan.draws)
         prior, run = problem.prior(), None
-        note = "" if problem.note is None else problem.note()
+        note = _needs(problem, prior)
         if self.checkpoint_dir is not None:
             run = checkpoint.start_run(
                 as_path(self.checkpoint_dir), problem.corpus, type(self).__name__, self._params_to_save(problem.data),
@@ -186,13 +189,15 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
         """Go on with a run, or with a finished model to more sweeps."""
         model = cls._from_params(stored)
+        if "keep_draws" in changes:
+            changes["keep_draws"] = draws.completed(getattr(model, "keep_draws", None), changes["keep_draws"])
         model.set_params(**changes, checkpoint_dir=stored.folder)
         seed = stored.manifest["seed"]
-        model._plan(seed)
+        draws.check_known(model._plan(seed).draws, stored.folder)
         with stored_checks.parameters_of(stored):
             problem = model._stored_problem(stored, seed)
-        if problem.note is not None:
-            problem.note()
+            prior = None if problem.plan.draws is None else problem.prior()
+        _needs(problem, prior)
         with stored_checks.parameters_of(stored):
             chains = [
                 model._load_chain(stored, index, problem)
@@ -200,13 +205,14 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 else _start(problem, problem.prior(), index)
                 for index in range(problem.n_chains)
             ]
+        draws.check_same_shapes(stored.folder, chains)
         done = max(chain.sweep for chain in chains)
         inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest)
         run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
         return model._fit(problem, begun=(chains, run))
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
-        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)
+        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, problem.plan, **problem.sizes)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -264,8 +270,19 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 problem = self._stored_problem(stored, self.seed_)
                 chains = [self._load_chain(stored, index, problem) for index in range(len(self.traces_))]
             stored_checks.check_published(stored.folder, self, chains)
+            draws.check_same_shapes(stored.folder, chains)
             self._chains = chains
         return self._chains
+
+    @property
+    def draws_(self) -> dict[str, AnyArray]:
+        """Kept draws [chains, draws, …] by name: what ``keep_draws`` asked for, at each kept sweep of every chain.
+
+        Topics are numbered as each chain numbers them. Of chains that were stopped at different sweeps there are as
+        many draws as all have. The arrays are copies; ``chains_[i].draws.arrays`` are those of one chain.
+        """
+        check_is_fitted(self, "seed_")
+        return draws.together(self.chains_) if getattr(self, "keep_draws", None) else {}
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -341,6 +358,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
 def _start(problem: Problem, prior: Any, index: int) -> Chain:
     return start_chain(problem.sampler, problem.sampled, prior, problem.plan.seed, index)
+
+
+def _needs(problem: Problem, prior: Any) -> str:
+    """What a run will need, in words; raises if it is more than there is."""
+    note, plan = "" if problem.note is None else problem.note(), problem.plan
+    if plan.draws is None:
+        return note
+    shapes = problem.sampler.draw_shapes(problem.sampled, prior, plan.n_paths)
+    of_draws = draws.memory_note(plan.draws, shapes, problem.n_chains)
+    return note or of_draws
 
 
 def plain(value: Any) -> Any:

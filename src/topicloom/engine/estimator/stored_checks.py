@@ -32,6 +32,7 @@ _TOPICS = {
 
 _SAVED_AS: dict[str, Any] = {  # where the signature takes anything
     "class_weight": Mapping[str, float] | Sequence[Sequence[Any]] | Literal["balanced"] | None,
+    "keep_draws": str | Sequence[str] | Mapping[str, str | None] | None,
     "alphabet": int | Sequence[str | float] | None,
 }
 
