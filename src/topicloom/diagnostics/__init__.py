@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.convergence import summary as summary
     from topicloom.diagnostics.convergence import verdict as verdict
     from topicloom.diagnostics.fitted import diagnose as diagnose
+    from topicloom.diagnostics.held_out import HeldOut as HeldOut
+    from topicloom.diagnostics.inference_data import to_inference_data as to_inference_data
+    from topicloom.diagnostics.publishing import publish as publish
     from topicloom.diagnostics.search import TopicSearch as TopicSearch
     from topicloom.diagnostics.search import search_topics as search_topics
     from topicloom.diagnostics.stopping import fit_until_converged as fit_until_converged
@@ -42,6 +45,9 @@ _HOME = {
     **dict.fromkeys(("mcse_sd", "rhat", "summary", "verdict"), "convergence"),
     **dict.fromkeys(("compare", "compare_all"), "comparison"),
     "diagnose": "fitted",
+    "HeldOut": "held_out",
+    "publish": "publishing",
+    "to_inference_data": "inference_data",
     "flows": "topic_flows",
     **dict.fromkeys(("consensus", "medoid", "stability"), "topic_stability"),
     "fit_until_converged": "stopping",

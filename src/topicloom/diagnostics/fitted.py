@@ -9,7 +9,7 @@ import html
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_number, check_whole, shown
 from topicloom.diagnostics.alignment import align, chain_topics
-from topicloom.diagnostics.convergence import Summary, Verdict, summary, verdict
+from topicloom.diagnostics.convergence import Summary, SummaryRow, Verdict, summary, verdict
 from topicloom.engine.probes import probes_of
 from topicloom.engine.run import Trace
 from topicloom.errors import InputError
@@ -125,7 +125,8 @@ def diagnose(
 
     Notes
     -----
-    Draws are the recorded sweeps, every ``trace_every`` of them. R-hat compares what chains say with what their halves
+    Draws are the recorded sweeps, every ``trace_every`` of them. Of what ``keep_draws`` kept, each draw that is one
+    number is a quantity, too, by its draws at every ``thin``-th sweep; it must not depend on topics' numbers. R-hat compares what chains say with what their halves
     say: chains that all miss the same region agree. More chains from other starts are the only remedy.
 
     Examples
@@ -166,6 +167,9 @@ def diagnose(
         for name, values in _quantities(model, [(traces[i], late[i]) for i in group])
     ]
     table = summary(np.stack([values for _, values in named], axis=2), [name for name, _ in named])
+    kept = _kept_numbers(model, groups, first)
+    if kept:
+        table = _side_by_side(table, summary(np.stack([*kept.values()], axis=2), [*kept]))
     found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
     topics = tuple(_topics(model, late)) if len(groups) == 1 else ()
     return Diagnosis(len(groups[0]), n_draws, first, sweeps, table, found, topics)
@@ -210,6 +214,25 @@ def _quantities(model: Any, chains: list[tuple[Trace, Int64Array]]) -> Iterator[
     for i, name in enumerate(names):
         if np.ptp(values[:, :, i]) > 0:
             yield name, values[:, :, i]
+
+
+def _kept_numbers(model: Any, groups: list[list[int]], first: int) -> dict[str, FloatArray]:
+    """Kept draws [chains, draws] that are one number each, from sweep ``first`` on; what never changes is left out."""
+    draws = model.draws_ if getattr(model, "keep_draws", None) else {}
+    skipped = -(-max(first - model.burn_in, 0) // model.thin) if draws else 0
+    found = {name: values[:, skipped:] for name, values in draws.items() if values.ndim == 2}
+    return {
+        name if len(groups) == 1 else f"{name}, chains of group {number}": values[group]
+        for number, group in enumerate(groups)
+        for name, values in found.items()
+        if values.shape[1] >= _LEAST_RECORDS and np.ptp(values[group]) > 0
+    }
+
+
+def _side_by_side(table: Summary, other: Summary) -> Summary:
+    """Quantities of both, which may have different numbers of draws."""
+    measures = {name: np.concatenate((getattr(table, name), getattr(other, name))) for name in SummaryRow._fields[1:]}
+    return replace(table, names=(*table.names, *other.names), **measures)
 
 
 def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:

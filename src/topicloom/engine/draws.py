@@ -162,6 +162,8 @@ def check_known(plan: DrawPlan | None, path: Any = None) -> None:
 
 def completed(saved: Any, given: Any) -> Any:
     """A run's ``keep_draws`` with its functions, as they are given again."""
+    if not isinstance(given, str | Sequence | Mapping):
+        raise InputError(f"keep_draws={shown(given)} cannot be used; give a dict with the run's functions by name.")
     names = {given: given} if isinstance(given, str) else given
     names = names if isinstance(names, Mapping) else dict(zip(names, names, strict=True))
     before = saved if isinstance(saved, Mapping) else dict.fromkeys([saved] if isinstance(saved, str) else saved or ())

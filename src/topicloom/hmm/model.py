@@ -203,6 +203,10 @@ class HMM(FittedModel):
         self.initial_, self.transition_ = np.array(found.moves[k]), np.array(found.moves[:k])
         self.emission_ = np.array(found.emission.T, order="C")
 
+    def _emission_of(self, chain: Chain) -> FloatArray:
+        """Emission probabilities [K, V] of a chain."""
+        return np.array(estimate(self.corpus_, chain, self.estimator).emission.T, order="C")
+
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= self.max_iter:
             warn(
@@ -244,7 +248,7 @@ class HMM(FittedModel):
         arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in (*_ARRAYS, "log_joint")}
         arrays["alphabet"] = to_bytes(self.alphabet_)
         info = {name: getattr(self, f"{name}_") for name in ("best_chain", "n_iter", "interrupted", "converged")}
-        return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)}
+        return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)} | self._published_part()[1]
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
         check_hmm_model(stored.path(MODEL), arrays, info, self.n_components)

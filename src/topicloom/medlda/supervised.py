@@ -219,8 +219,10 @@ class SupervisedTopics(TopicModel):
         return np.concatenate([self._etas[self._best_of(group)].T for group in range(len(self._groups))])
 
     def _best_of(self, group: int) -> int:
-        """The chain with the highest joint probability of those that serve a group of tasks."""
+        """Of the chains that serve a group of tasks the published one or, in other groups, the likeliest."""
         first = group * self.n_chains
+        if first <= self.best_chain_ < first + self.n_chains:
+            return self.best_chain_
         return first + int(np.argmax(self.log_joint_[first : first + self.n_chains]))
 
     def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:

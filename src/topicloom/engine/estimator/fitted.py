@@ -4,18 +4,19 @@
 arguments of ``fit`` or from the files of a run, and what it publishes of the chains.
 """
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint, draws
@@ -60,6 +61,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     _GONE: ClassVar[Mapping[str, str]] = {}  # parameters of earlier versions, and what to do instead
     _DRAWS: ClassVar[draws.Kinds] = draws.TOPICS  # what ``keep_draws`` may name, of models that have it
 
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # how the published chain may be chosen
+
     best_chain_: int
     fit_seconds_: float
     interrupted_: bool
@@ -69,6 +72,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     traces_: tuple[Trace, ...]
     _corpus: Corpus | None
     _chains: list[Chain] | None
+    _published_by: str = "best"  # how ``best_chain_`` was chosen
+    _matches: Int64Array | None = None  # [chains, K] topics that are merged into each topic; −1 where a chain has none
     _stored: Stored | None  # where a loaded model finds its corpus and chains
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
@@ -182,8 +187,18 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             self.log_joint_, self.seed_, self.interrupted_ = values, problem.plan.seed, interrupted
             self.best_chain_ = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
             self.n_iter_ = chains[self.best_chain_].sweep
+            self._published_by, self._matches = "best", None
             self.traces_ = tuple(chain.trace for chain in chains)
             self._publish(problem, chains)
+
+    def _publishing(self, by: str, index: int, matches: Int64Array | None = None) -> Self:
+        """A copy that publishes another chain or, with ``matches``, the topics of all chains merged."""
+        chains, other = self.chains_, copy.copy(self)
+        with published.publishing(other):
+            other.best_chain_, other.n_iter_ = index, chains[index].sweep
+            other._published_by, other._matches = by, matches
+            other._publish(other._stored_problem(cast(Stored, self._stored), self.seed_), chains)
+        return other
 
     @classmethod
     def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
@@ -224,6 +239,12 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         for array in self._fitted_numbers():
             digest.update(np.ascontiguousarray(array, np.float64).data)
         return digest.hexdigest()
+
+    @property
+    def published_by_(self) -> str:
+        """How the published chain was chosen: "best", "medoid", or "merged" with the others."""
+        check_is_fitted(self, "seed_")
+        return self._published_by
 
     @property
     def trace_(self) -> Trace:
@@ -309,6 +330,11 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             found |= checkpoint.trace_arrays(trace, f"trace_{index}_")
         return found
 
+    def _published_part(self) -> tuple[dict[str, AnyArray], dict[str, str]]:
+        """How the published chain was chosen, for the file of the finished estimates; nothing if by its joint."""
+        info = {} if self._published_by == "best" else {"published": self._published_by}
+        return ({} if self._matches is None else {"matches": self._matches}), info
+
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """Parameters as JSON knows them; the seed is saved on its own."""
         params = {name: plain(value) for name, value in self.get_params(deep=False).items()}
@@ -352,6 +378,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         for name in ("best_chain", "n_iter", "interrupted"):
             setattr(model, f"{name}_", info[name])
         model.traces_ = tuple(checkpoint.load_trace(arrays, f"trace_{index}_") for index in range(info["n_chains"]))
+        model._published_by, model._matches = info.get("published", "best"), arrays.get("matches")
         model._stored, model._corpus, model._chains = stored, None, None
         return model
 
