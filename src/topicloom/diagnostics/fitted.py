@@ -125,9 +125,10 @@ def diagnose(
 
     Notes
     -----
-    Draws are the recorded sweeps, every ``trace_every`` of them. Of what ``keep_draws`` kept, each draw that is one
-    number is a quantity, too, by its draws at every ``thin``-th sweep; it must not depend on topics' numbers. R-hat compares what chains say with what their halves
-    say: chains that all miss the same region agree. More chains from other starts are the only remedy.
+    Draws are the recorded sweeps, every ``trace_every`` of them. Each number that ``keep_draws`` kept is a quantity, too,
+    by its draws at every ``thin``-th sweep from ``burn_in`` on, if each chain has four or more. It must be one that does
+    not depend on topics' numbers. R-hat compares what chains say with what their halves say: chains that all miss the
+    same region agree. More chains from other starts are the only remedy.
 
     Examples
     --------
@@ -231,7 +232,9 @@ def _kept_numbers(model: Any, groups: list[list[int]], first: int) -> dict[str, 
 
 def _side_by_side(table: Summary, other: Summary) -> Summary:
     """Quantities of both, which may have different numbers of draws."""
-    measures = {name: np.concatenate((getattr(table, name), getattr(other, name))) for name in SummaryRow._fields[1:]}
+    measures: dict[str, Any] = {
+        name: np.concatenate((getattr(table, name), getattr(other, name))) for name in SummaryRow._fields[1:]
+    }
     return replace(table, names=(*table.names, *other.names), **measures)
 
 

@@ -63,7 +63,7 @@ def to_inference_data(model: Any, *, align: bool = False) -> Any:
     if align:
         draws = _aligned(model, draws)
     groups = {"posterior": _posterior(xarray, model, draws), "sample_stats": _statistics(xarray, model)}
-    if hasattr(arviz, "InferenceData"):
+    if int(arviz.__version__.split(".")[0]) < 1:
         return arviz.InferenceData(**groups)
     return xarray.DataTree.from_dict(groups)
 

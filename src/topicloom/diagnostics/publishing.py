@@ -86,9 +86,7 @@ def _check_publishes(model: Any, by: str) -> None:
     kind = type(model).__name__
     if by not in model._PUBLISHES:
         if model._PUBLISHES == ("best",):
-            raise InputError(
-                f"{kind} has the same topics in all chains and publishes their mean; there is no other way."
-            )
+            raise InputError(f"{kind} publishes the mean of its chains, in which topics are the same; leave it so.")
         raise InputError(
             f'{kind} cannot be published by="merged": what it learns beside topics belongs to the topics of one chain. '
             'Use by="medoid".'
