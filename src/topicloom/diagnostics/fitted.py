@@ -125,10 +125,10 @@ def diagnose(
 
     Notes
     -----
-    Draws are the recorded sweeps, every ``trace_every`` of them. Each number that ``keep_draws`` kept is a quantity, too,
-    by its draws at every ``thin``-th sweep from ``burn_in`` on, if each chain has four or more. It must be one that does
-    not depend on topics' numbers. R-hat compares what chains say with what their halves say: chains that all miss the
-    same region agree. More chains from other starts are the only remedy.
+    Draws are the recorded sweeps, every ``trace_every`` of them. Each number that ``keep_draws`` kept is a quantity,
+    too, by its draws at every ``thin``-th sweep from ``burn_in`` on, if each chain has four or more. It must be one
+    that does not depend on topics' numbers. R-hat compares what chains say with what their halves say: chains that all
+    miss the same region agree. More chains from other starts are the only remedy.
 
     Examples
     --------

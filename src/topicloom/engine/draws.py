@@ -20,7 +20,7 @@ from topicloom.engine.checks import ROUNDING
 from topicloom.engine.estimates import Counts, phi, theta
 from topicloom.engine.multipath import join_documents
 from topicloom.engine.prior import Prior
-from topicloom.errors import InputError, StorageError
+from topicloom.errors import InputError, StorageError, counted
 from topicloom.files.checks import Contents, Expected
 
 KeepDraws = str | Sequence[str] | Mapping[str, Callable[..., Any] | str | None]
@@ -93,7 +93,7 @@ def read_plan(model: Any, kinds: Kinds) -> DrawPlan | None:
         return None
     if model.burn_in is None:
         raise InputError(
-            "keep_draws keeps a draw at sweeps burn_in, burn_in + thin, …, but burn_in is None; give a burn_in after "
+            "keep_draws keeps a draw at sweeps burn_in, burn_in + thin, …, but none is given; give a burn_in after "
             f"which the chains have settled, for instance {max(model.max_iter // 2, 1)}."
         )
     return DrawPlan(wanted, kinds, max((model.max_iter - model.burn_in) // model.thin + 1, 0))
@@ -184,7 +184,7 @@ def memory_note(plan: DrawPlan, shapes: Shapes, n_chains: int) -> str:
     """What draws will take, in words; raises if it is more than there is."""
     names = [name for name in plan.wanted if name in shapes]
     needed = plan.parameter_bytes(shapes) * n_chains
-    what = f"draws of {' and '.join(names) or 'functions'} at {plan.total:,} sweeps of {n_chains:,} chains"
+    what = f"draws of {' and '.join(names) or 'functions'} at {counted(plan.total, 'sweeps')} of {counted(n_chains, 'chains')}"
     _require(needed, what)
     return f"memory: {what} take {_text(needed)}" + (
         ", and functions' results come on top." if _functions(plan) else "."
@@ -204,7 +204,7 @@ def _require(needed: int, what: str) -> None:
 
 
 def _text(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 0.1):.1f} MB"
 
 
 # -- along a chain -----------------------------------------------------------------------------------------------------
