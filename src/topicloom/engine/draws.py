@@ -184,7 +184,8 @@ def memory_note(plan: DrawPlan, shapes: Shapes, n_chains: int) -> str:
     """What draws will take, in words; raises if it is more than there is."""
     names = [name for name in plan.wanted if name in shapes]
     needed = plan.parameter_bytes(shapes) * n_chains
-    what = f"draws of {' and '.join(names) or 'functions'} at {counted(plan.total, 'sweeps')} of {counted(n_chains, 'chains')}"
+    when = f"{counted(plan.total, 'sweeps')} of {counted(n_chains, 'chains')}"
+    what = f"draws of {' and '.join(names) or 'functions'} at {when}"
     _require(needed, what)
     return f"memory: {what} take {_text(needed)}" + (
         ", and functions' results come on top." if _functions(plan) else "."
