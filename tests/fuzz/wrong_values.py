@@ -173,7 +173,8 @@ def _info_mutations(base_name: str, role: str, arrays: Arrays, info: dict[str, A
         wrong["index"] += [info["index"] + 1]
         recorded = arrays["trace_sweep"]
         wrong["sweep"] += [int(recorded[-1]) - 1] if len(recorded) else []
-        wrong["sweep"] += [] if base_name in ("finished lda auto", "finished medlda ovr") else [50]  # only of the best
+        of_best = ("finished lda auto", "finished lda merged", "finished medlda ovr")
+        wrong["sweep"] += [] if base_name in of_best else [50]
         wrong["converged"] += [] if _CONVERGES.search(base_name) else [True]
     if "kind" in info:
         wrong["kind"] = ["other", None, 3, "multiclass" if info["kind"] == "regression" else "regression"]
@@ -181,7 +182,7 @@ def _info_mutations(base_name: str, role: str, arrays: Arrays, info: dict[str, A
     if "published" in info:
         wrong["published"] = ["best", "newest", None, 3]
     if "draws" in info:
-        wrong["draws"] = [{}, [], None, {**info["draws"], "more": []}, dict.fromkeys(info["draws"], [1.5])]
+        wrong["draws"] = [{}, [], None, {**info["draws"], "more": []}, {name: [1.5] for name in info["draws"]}]
         wrong["draws"] += [{**info["draws"], "theta": [5, 3]}]
     if "n_labels" in info:
         wrong["n_labels"] += [info["n_labels"] + 1, info["n_labels"] - 1]
@@ -255,7 +256,7 @@ def _own_mutations(base_name: str, role: str, arrays: Arrays, info: dict[str, An
     add("by_word", "zero", _put("by_word", 0.0))
     add("draws_theta", "half a row", _replace("draws_theta", _halved_row))
     add("draws_phi", "above one", _put("draws_phi", 1.5))
-    add("matches", "twice", _put("matches", 1, 0))
+    add("matches", "twice", _replace("matches", np.ones_like))
     add("matches", "not its own", _replace("matches", lambda a: np.roll(a, 1, axis=1)))
     add("course_way", "beyond the last", _put("course_way", 3))
     add("course_docs", "twice", _replace("course_docs", lambda a: np.concatenate([a[:1]] * len(a))))
