@@ -54,6 +54,9 @@ def _several(theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
     return phi[:, :2]
 
 
+_FUNCTIONS = {"one": _one, "several": _several}
+
+
 def _lda(**more: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return lambda **run: topicloom.LDA(3, **_SHORT, **more, **run), (_corpus(),)
 
@@ -68,11 +71,7 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             "course": {**_QUICK, "max_iter": 15, "n_shards": 2, "sampler": "dense", "checkpoint_every": 1},
             "mapped": {**_KEEPING, "sampler": "dense"},
             "draws": {**_KEEPING, "n_chains": 2, "keep_draws": ["theta", "phi"]},
-            "functions": {
-                **_KEEPING,
-                "n_chains": 2,
-                "keep_draws": {"theta": "theta", "one": _one, "several": _several},
-            },
+            "functions": {**_KEEPING, "n_chains": 2, "keep_draws": {"theta": "theta", **_FUNCTIONS}},
             "merged": {**_QUICK, "n_chains": 3},
         }.get(more, {**_QUICK, "sampler": more})
         make, data = _lda(**options)
@@ -120,10 +119,10 @@ _FINISHED = (
     "compound ags", "compound mgs", "compound vem", "hmm gibbs", "hmm em",
 )  # fmt: skip
 _RUNNING = (
-    "lda auto", "lda course", "lda mapped", "lda sparse", "lda draws", "variational vb", "variational cvb0", "variational cvb",
-    "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency",
-    "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs",
-    "compound vem", "hmm gibbs", "hmm em",
+    "lda auto", "lda course", "lda mapped", "lda sparse", "lda draws", "variational vb", "variational cvb0",
+    "variational cvb", "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior",
+    "labels dependency", "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags",
+    "compound mgs", "compound vem", "hmm gibbs", "hmm em",
 )  # fmt: skip
 BASES = tuple([f"finished {name}" for name in _FINISHED] + [f"running {name}" for name in _RUNNING])
 

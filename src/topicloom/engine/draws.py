@@ -79,7 +79,18 @@ class DrawPlan:
 
     wanted: Mapping[str, Callable[..., Any] | str | None]
     kinds: Kinds
-    total: int  # draws of a chain that comes to its end
+    burn_in: int
+    thin: int
+    max_iter: int
+
+    @property
+    def total(self) -> int:
+        """Draws of a chain that comes to its end."""
+        return self.by(self.max_iter)
+
+    def by(self, sweep: int) -> int:
+        """Draws of a chain that is at a sweep."""
+        return max((sweep - self.burn_in) // self.thin + 1, 0)
 
     def parameter_bytes(self, shapes: Shapes) -> int:
         """Bytes of all parameters that one chain keeps; what functions will give is not known before."""
@@ -96,7 +107,7 @@ def read_plan(model: Any, kinds: Kinds) -> DrawPlan | None:
             "keep_draws keeps a draw at sweeps burn_in, burn_in + thin, …, but none is given; give a burn_in after "
             f"which the chains have settled, for instance {max(model.max_iter // 2, 1)}."
         )
-    return DrawPlan(wanted, kinds, max((model.max_iter - model.burn_in) // model.thin + 1, 0))
+    return DrawPlan(wanted, kinds, model.burn_in, model.thin, model.max_iter)
 
 
 def _wanted(given: Any, kinds: Kinds) -> Mapping[str, Any]:
@@ -298,8 +309,12 @@ def to_arrays(draws: Draws | None) -> tuple[dict[str, AnyArray], dict[str, Any]]
 
 def check_arrays(file: Contents, plan: DrawPlan | None) -> None:
     """Refuse a chain's file unless it has one draw of each kind for each sample that was kept."""
-    n_kept = file.info.get("kept", 0)
-    if plan is None or n_kept == 0:
+    if plan is None:
+        return
+    n_kept, sweep = file.whole("kept"), file.whole("sweep")
+    if n_kept != plan.by(sweep):
+        file.fail(f"it has {n_kept} draws at sweep {sweep}, expected {plan.by(sweep)}")
+    if n_kept == 0:
         return
     shapes = file.info.get("draws")
     right = isinstance(shapes, dict) and shapes.keys() == plan.wanted.keys() and all(map(_is_shape, shapes.values()))
@@ -320,7 +335,7 @@ def _is_shape(shape: Any) -> bool:
 
 def from_arrays(file: Contents, plan: DrawPlan | None, shapes: Shapes) -> Draws | None:
     """Draws of a file that was checked; ``shapes`` are those that the model's parameters must have."""
-    if plan is None or file.info.get("kept", 0) == 0:
+    if plan is None or file.info["kept"] == 0:
         return None
     found = {name: file.arrays[_PREFIX + name] for name in plan.wanted}
     for name, array in found.items():
