@@ -39,7 +39,6 @@ def test_a_value_is_the_logarithm_of_the_draws_perplexity() -> None:
     assert late.quantities is not None
     row = next(row for row in late.quantities.rows() if row.name == "held-out")
     np.testing.assert_allclose(row.mean, found[:, 2:].mean(), rtol=1e-12)
-    assert "held-out" not in [row.name for row in diagnose(model, discard=24, max_rhat=2).rows()][:-1]
     few = LDA(3, **{**PLAN, "thin": 5}, keep_draws={"held-out": score}).fit(TRAIN)
     assert few.draws_["held-out"].shape == (2, 3)
     assert "held-out" not in [row.name for row in diagnose(few).rows()]  # of three draws nothing is known
@@ -49,13 +48,9 @@ def test_words_that_the_model_does_not_know_are_left_out() -> None:
     words = TRAIN.vocabulary
     mixed = TEST.with_vocabulary((*reversed(words[5:]), "never", *words[:5]))
     plan = {**PLAN, "n_chains": 1, "max_iter": 22}
-    keep = {"same": HeldOut(TEST, burn_in=2), "mixed": HeldOut(mixed, burn_in=2)}
-    found = LDA(3, **plan, keep_draws=keep).fit(TRAIN).draws_
-    np.testing.assert_array_equal(
-        found["same"].shape, found["mixed"].shape
-    )  # halves are drawn by position, so values may differ
-    direct = {"mixed": HeldOut(mixed.with_vocabulary(words), burn_in=2)}
-    np.testing.assert_array_equal(LDA(3, **plan, keep_draws=direct).fit(TRAIN).draws_["mixed"], found["mixed"])
+    both = {"mixed": HeldOut(mixed, burn_in=2), "known": HeldOut(mixed.with_vocabulary(words), burn_in=2)}
+    found = LDA(3, **plan, keep_draws=both).fit(TRAIN).draws_
+    np.testing.assert_array_equal(found["mixed"], found["known"])
 
 
 def test_groups_of_chains_have_rows_of_their_own() -> None:
