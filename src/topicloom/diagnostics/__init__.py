@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.comparison import compare as compare
     from topicloom.diagnostics.comparison import compare_all as compare_all
     from topicloom.diagnostics.fitted import diagnose as diagnose
+    from topicloom.diagnostics.held_out import HeldOut as HeldOut
+    from topicloom.diagnostics.inference_data import to_inference_data as to_inference_data
+    from topicloom.diagnostics.publishing import publish as publish
     from topicloom.diagnostics.search import TopicSearch as TopicSearch
     from topicloom.diagnostics.search import search_topics as search_topics
     from topicloom.diagnostics.topic_flows import flows as flows
@@ -40,6 +43,9 @@ _HOME = {
     **dict.fromkeys(("mcse_quantile", "mcse_sd", "rhat", "summary", "verdict"), _CONVERGENCE),
     **dict.fromkeys(("compare", "compare_all"), "comparison"),
     "diagnose": "fitted",
+    "HeldOut": "held_out",
+    "publish": "publishing",
+    "to_inference_data": "inference_data",
     "flows": "topic_flows",
     **dict.fromkeys(("consensus", "medoid", "stability"), "topic_stability"),
     **dict.fromkeys(("TopicSearch", "search_topics"), "search"),

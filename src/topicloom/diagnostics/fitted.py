@@ -9,18 +9,18 @@ import html
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from topicloom._types import Int64Array
+from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_number, check_whole, shown
 from topicloom.diagnostics.alignment import align, chain_topics
 from topicloom.engine import stopping
 from topicloom.errors import InputError
-from topicloom.evaluation.convergence import Summary, Verdict, summary
+from topicloom.evaluation.convergence import Summary, SummaryRow, Verdict, summary, verdict
 
 _GROUPS = {  # quantities of one kind stand in one row of the table, by the worst of them
     "same topic": "pairs of tokens in the same topic",
@@ -123,8 +123,10 @@ def diagnose(
 
     Notes
     -----
-    Draws are the recorded sweeps, every ``trace_every`` of them. R-hat compares what chains say with what their halves
-    say: chains that all miss the same region agree. More chains from other starts are the only remedy.
+    Draws are the recorded sweeps, every ``trace_every`` of them. Each number that ``keep_draws`` kept is a quantity,
+    too, by its draws at every ``thin``-th sweep from ``burn_in`` on, if each chain has four or more. It must be one
+    that does not depend on topics' numbers. R-hat compares what chains say with what their halves say: chains that all
+    miss the same region agree. More chains from other starts are the only remedy.
 
     Examples
     --------
@@ -159,6 +161,10 @@ def diagnose(
     n_draws, table, found = stopping.judge(
         traces, groups, late, rule, sweeps_per_draw=model.trace_every, names=model._probe_names()
     )
+    kept = _kept_numbers(model, groups, discard)
+    if kept:
+        table = _side_by_side(table, summary(np.stack([*kept.values()], axis=2), [*kept]))
+        found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
     topics = tuple(_topics(model, late)) if len(groups) == 1 else ()
     return Diagnosis(len(groups[0]), n_draws, discard, sweeps, table, found, topics)
 
@@ -178,6 +184,27 @@ def _without_draws(model: Any, sweeps: int) -> Diagnosis:
         "still, not that another start would end in the same place: compare several (n_chains) by their log_joint_."
     )
     return Diagnosis(n_chains, 0, 0, sweeps, None, Verdict(done, done, None, text), ())
+
+
+def _kept_numbers(model: Any, groups: list[list[int]], first: int) -> dict[str, FloatArray]:
+    """Kept draws [chains, draws] that are one number each, from sweep ``first`` on; what never changes is left out."""
+    draws = model.draws_ if getattr(model, "keep_draws", None) else {}
+    skipped = -(-max(first - model.burn_in, 0) // model.thin) if draws else 0
+    found = {name: values[:, skipped:] for name, values in draws.items() if values.ndim == 2}
+    return {
+        name if len(groups) == 1 else f"{name}, chains of group {number}": values[group]
+        for number, group in enumerate(groups)
+        for name, values in found.items()
+        if values.shape[1] >= stopping.LEAST_RECORDS and np.ptp(values[group]) > 0
+    }
+
+
+def _side_by_side(table: Summary, other: Summary) -> Summary:
+    """Quantities of both, which may have different numbers of draws."""
+    measures: dict[str, Any] = {
+        name: np.concatenate((getattr(table, name), getattr(other, name))) for name in SummaryRow._fields[1:]
+    }
+    return replace(table, names=(*table.names, *other.names), **measures)
 
 
 def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:
