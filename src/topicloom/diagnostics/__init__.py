@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.alignment import chain_topics as chain_topics
     from topicloom.diagnostics.alignment import nearest as nearest
     from topicloom.diagnostics.alignment import topic_distance as topic_distance
+    from topicloom.diagnostics.bootstrap import bootstrap_stability as bootstrap_stability
     from topicloom.diagnostics.comparison import compare as compare
     from topicloom.diagnostics.comparison import compare_all as compare_all
     from topicloom.diagnostics.convergence import autocorrelation as autocorrelation
@@ -41,6 +42,7 @@ _HOME = {
     ),
     **dict.fromkeys(("mcse_sd", "rhat", "summary", "verdict"), "convergence"),
     **dict.fromkeys(("compare", "compare_all"), "comparison"),
+    "bootstrap_stability": "bootstrap",
     "diagnose": "fitted",
     "flows": "topic_flows",
     **dict.fromkeys(("consensus", "medoid", "stability"), "topic_stability"),

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from topicloom.corpus.corpus import Corpus
@@ -178,10 +179,9 @@ class NotebookBars(Watch):
     """A bar per chain below a notebook's cell."""
 
     def open(self) -> None:
-        from IPython.display import display
-
+        displays: Any = import_module("IPython.display")
         self._due = 0.0
-        self._handle: Any = display(self._content(False), raw=True, display_id=True)
+        self._handle = displays.display(self._content(False), raw=True, display_id=True)
 
     def show(self) -> None:
         if time.monotonic() >= self._due:
