@@ -11,6 +11,7 @@ import numpy as np
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_choice, check_length, check_number, check_whole, items, shown
 from topicloom.corpus.corpus import Corpus, check_corpus
+from topicloom.diagnostics import html
 from topicloom.diagnostics.alignment import METRICS, Alignment, Metric, align_topics, resolve_threshold
 from topicloom.diagnostics.topic_stability import Stability, _wilson
 from topicloom.engine.estimator import inputs, parameters, tables
@@ -62,6 +63,9 @@ class BootstrapStability(Stability):
     min_share: float
     model: Any
 
+    def _repr_html_(self) -> str:
+        return html.bootstrap_html(self)
+
     @property
     def noise(self) -> list[int]:
         """Numbers of the topics that are noise."""
@@ -90,9 +94,7 @@ class BootstrapStability(Stability):
             "min_share": self.min_share,
             "level": self.level,
             "noise": self.noise,
-            "topics": [
-                {name: None if value != value else value for name, value in row.items()} for row in self.rows()
-            ],
+            "topics": [{name: None if value != value else value for name, value in row.items()} for row in self.rows()],
         }
 
     def __str__(self) -> str:
@@ -245,8 +247,9 @@ class _Samples:
         first = []
         if verbose:
             first = [self.one(0)]
-            taken, left = time.perf_counter() - begun, -(-(n_samples - 1) // max(effective_n_jobs(n_jobs), 1))
-            _say(f"the first of {n_samples} fits took {duration(taken)}; the others take about {duration(taken * left)}.")
+            taken, rounds = time.perf_counter() - begun, -(-(n_samples - 1) // max(effective_n_jobs(n_jobs), 1))
+            left = duration(taken * rounds)
+            _say(f"the first of {n_samples} fits took {duration(taken)}; the others take about {left}.")
         # Sweeps release the GIL, and threads share the corpus and compiled code. Processes get copies of the corpus.
         run = Parallel(n_jobs=n_jobs, prefer="threads", max_nbytes=None)
         return first + list(run(delayed(self.one)(number) for number in numbers[len(first) :]))
@@ -307,9 +310,7 @@ def _to_refit(model: Any, changes: dict[str, Any]) -> Any:
     return own
 
 
-def _whole(
-    model: Any, corpus: Corpus | None, y: Any, random_state: Any
-) -> tuple[Any, Corpus, tuple[Any, ...] | None]:
+def _whole(model: Any, corpus: Corpus | None, y: Any, random_state: Any) -> tuple[Any, Corpus, tuple[Any, ...] | None]:
     """The fitted model, its documents, and their targets."""
     fitted = hasattr(model, "seed_")
     if corpus is None and not fitted:

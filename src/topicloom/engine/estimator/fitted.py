@@ -19,7 +19,7 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint
-from topicloom.engine.estimator import inputs, parameters, published, stored_checks
+from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
@@ -207,6 +207,23 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
         return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)
+
+    # -- in notebooks --------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """What ``_repr_html_`` of scikit-learn gives: its box of parameters, unless the model is fitted."""
+        shown: str = html.model_html(self) if hasattr(self, "seed_") else super()._repr_html_inner()
+        return shown
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        if hasattr(self, "seed_") and hasattr(self, "_repr_html_"):  # it is not if scikit-learn is set to plain text
+            return {"text/plain": repr(self), "text/html": html.model_html(self)}
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        return bundle
+
+    def _html_content(self) -> html.Content:
+        """Sizes of a fitted model in words, and what it has learned as HTML."""
+        return [], []
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
