@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # what no page may hold
-_GOOD, _BAD, _PLAIN = "#2e9e5b", "#d9822b", "#8888"
+_GOOD, _BAD, _PLAIN, _BAR = "#2e9e5b", "#d9822b", "#8888", "#5b8def"
+_BEGINNING = re.compile(r"[^:.;\n]{3,80}[:.;](?=\s|$)")  # of a verdict: what it comes to
+_LONG = {"words", "text", "symbols"}  # columns that need room
 _NUMBERS = "font-variant-numeric:tabular-nums"
 
 
@@ -50,21 +52,24 @@ def box(title: str, facts: Sequence[Any], *parts: Html) -> Html:
 
 
 def verdict(text: str, good: bool | None = None) -> Html:
-    """A sentence or two that must be seen; ``good`` colours its edge."""
+    """A sentence or two that must be seen, above all how they begin; ``good`` colours their edge."""
     colour = _PLAIN if good is None else _GOOD if good else _BAD
     style = f"margin:.5em 0;padding:.35em .75em;border-left:4px solid {colour};background:#8881"
-    return Html(f'<div style="{style}">{escape(text)}</div>')
+    start = _BEGINNING.match(text)
+    said = escape(text) if start is None else f"<b>{escape(start[0])}</b>{escape(text[start.end() :])}"
+    return Html(f'<div style="{style}">{said}</div>')
 
 
 def table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Any]], *, height: str = "") -> Html:
     """A table; columns are (heading, whether they hold numbers). A long one can be scrolled, wide ones always can."""
     sides = ["right" if numeric else "left" for _, numeric in columns]
+    style = "padding:.2em .7em;border-bottom:1px solid #8888;font-weight:600;white-space:nowrap"
     heads = "".join(
-        f'<th scope="col" style="text-align:{side};padding:.2em .7em;border-bottom:1px solid #8888;font-weight:600">'
-        f"{escape(name)}</th>"
+        f'<th scope="col" style="text-align:{side};{style}">{escape(name)}</th>'
         for (name, _), side in zip(columns, sides, strict=True)
     )
-    body = "".join("<tr>" + "".join(map(_cell, row, sides)) + "</tr>\n" for row in rows)
+    widths = ["" if numeric else ";min-width:14em" if name in _LONG else ";min-width:3em" for name, numeric in columns]
+    body = "".join("<tr>" + "".join(map(_cell, row, sides, widths)) + "</tr>\n" for row in rows)
     scroll = "overflow:auto;" + (f"max-height:{height};" if height else "")
     return Html(
         f'<div style="{scroll}margin:.4em 0"><table style="border-collapse:collapse;margin:0;{_NUMBERS}">'
@@ -72,15 +77,15 @@ def table(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Any]], *,
     )
 
 
-def _cell(value: Any, side: str) -> str:
-    wrap = ";white-space:nowrap" if side == "right" else ";min-width:3em"
+def _cell(value: Any, side: str, width: str) -> str:
+    wrap = width or ";white-space:nowrap"
     return f'<td style="text-align:{side};padding:.15em .7em;vertical-align:top{wrap}">{escape(value)}</td>'
 
 
 def bar(share: float, largest: float = 1.0, width: float = 7.0) -> Html:
     """A bar for a part of the largest, with the share in percent behind it."""
     part = 0.0 if not largest > 0 or math.isnan(share) else min(max(share / largest, 0.0), 1.0)
-    style = "display:inline-block;height:.7em;background:currentColor;opacity:.5;border-radius:1px"
+    style = f"display:inline-block;height:.7em;background:{_BAR};border-radius:1px"
     return Html(
         f'<span style="display:inline-flex;align-items:center;gap:.5em;white-space:nowrap"><span aria-hidden="true" '
         f'style="display:inline-block;width:{width}em"><span style="{style};width:{100 * part:.1f}%"></span></span>'
@@ -94,13 +99,14 @@ def interval(low: float, value: float, high: float, width: float = 9.0) -> Html:
     def at(share: float) -> float:
         return 100 * min(max(share, 0.0), 1.0)
 
-    line = "position:absolute;top:.42em;height:2px;background:currentColor"
-    dot = "position:absolute;top:.2em;width:3px;height:.55em;background:currentColor"
+    box = "display:inline-block;position:relative;vertical-align:-.1em"
+    line = "position:absolute;top:.45em;height:2px;background:currentColor"
+    dot = f"position:absolute;top:.1em;width:4px;height:.8em;border-radius:1px;background:{_BAR}"
     return Html(
-        f'<span aria-hidden="true" style="display:inline-block;position:relative;width:{width}em;height:1em">'
+        f'<span aria-hidden="true" style="{box};width:{width}em;height:1em">'
         f'<span style="{line};opacity:.2;left:0;width:100%"></span>'
         f'<span style="{line};opacity:.6;left:{at(low):.1f}%;width:{at(high) - at(low):.1f}%"></span>'
-        f'<span style="{dot};left:calc({at(value):.1f}% - 1.5px)"></span></span>'
+        f'<span style="{dot};left:calc({at(value):.1f}% - 2px)"></span></span>'
     )
 
 

@@ -26,7 +26,7 @@ def corpus_html(corpus: "Corpus") -> str:
     facts.append("in the order of the text" if corpus.ordered else "order of words not known")
     facts.append(f"{empty:,} without a word" if empty else "")
     about = (
-        f"Documents have {number_range(lengths)} tokens, {float(np.median(lengths)):,.0f} in the middle (median)"
+        f"Documents have {number_range(lengths)} tokens, median {float(np.median(lengths)):,.0f}"
         f"{'; each counts by its weight' if corpus.weights is not None else ''}."
     )
     known = [[name, _html.cut(text, 160)] for name, text in _known(corpus)]
@@ -68,8 +68,11 @@ def _examples(some: Any, n: int) -> str:
 
 
 def _span(times: Any) -> str:
-    known = times[~np.isnat(times)] if times.dtype.kind == "M" else times
-    return f"{known.min()} to {known.max()}" if len(known) else "none is known"
+    if times.dtype.kind != "M":
+        return f"{min(times.tolist())} to {max(times.tolist())}"
+    whole_days = bool(np.all(times == times.astype("M8[D]")))
+    ends = np.array([times.min(), times.max()]).astype("M8[D]" if whole_days else "M8[s]")
+    return " to ".join(map(str, ends)).replace("T", " ")
 
 
 def _first_documents(corpus: "Corpus") -> _html.Html:

@@ -23,6 +23,7 @@ from topicloom.numerics.rng import Purpose, path_key
 __all__ = ["BootstrapStability", "bootstrap_stability"]
 
 _WORDS = 8  # of a topic, to tell it by
+_NAMED = 6  # topics in a sentence
 _OWN = ("checkpoint_dir", "n_jobs", "random_state", "verbose")  # of the fits, which this function decides on
 
 
@@ -115,7 +116,8 @@ class BootstrapStability(Stability):
             name = self.names[k] if self.names and self.names[k] else " ".join(self.top_words[k][:3])
             return f"topic {k} ({name})"
 
-        return ", ".join(map(told, self.noise))
+        more = f" and {len(self.noise) - _NAMED} more" if len(self.noise) > _NAMED else ""
+        return ", ".join(map(told, self.noise[:_NAMED])) + more
 
 
 def bootstrap_stability(

@@ -100,9 +100,9 @@ def stability_html(found: "Stability") -> str:
     """Stability over runs."""
     n = len(found.alignment.matches) - 1
     facts = [
-        f"a topic is in {found.score:.0%} of {counted(n, 'other runs')} on average",
+        f"{counted(n, 'runs')} beside run {found.reference}",
+        f"a topic is in {found.score:.0%} of them on average",
         f"similarity {_html.number(found.similarity, 2)}",
-        f"reference: run {found.reference}",
     ]
     rows = [
         [str(row["topic"]), f"{row['share']:.0%}", _html.interval(row["lower"], row["share"], row["upper"]),
@@ -147,7 +147,7 @@ def search_html(found: "TopicSearch") -> str:
         values = [_html.number(row[name], digits) for name, digits in columns.values()]
         rows.append([str(row["n_topics"]), *values, _html.Html(f"<b>{mark}</b>") if row["within_one_se"] else mark])
     heads = [("topics", True), *((name, True) for name in columns), ("", False)]
-    facts = [counted(found.n_docs, "held-out documents"), counted(found.n_tokens, "tokens")]
+    facts = [f"{counted(found.n_docs, 'documents')} held out", counted(found.n_tokens, "tokens")]
     return _html.box("Number of topics", facts, _html.verdict(found.text), _html.table(heads, rows))
 
 
@@ -160,7 +160,7 @@ def comparison_html(found: "Comparison") -> str:
         for row in found.rows()
     ]  # fmt: skip
     heads = [("model", False), *((name, True) for name in columns), ("", False)]
-    facts = [f"by {found.measure.replace('_', '-')}", counted(len(found.tokens), "held-out documents")]
+    facts = [f"by {found.measure.replace('_', '-')}", f"{counted(len(found.tokens), 'documents')} held out"]
     facts.append(counted(int(found.tokens.sum()), "tokens"))
     return _html.box("Models compared", facts, _html.table(heads, rows))
 
@@ -170,12 +170,12 @@ def topics_html(found: "TopicDiagnostics") -> str:
     from topicloom.diagnostics.topic_measures import MEASURES
 
     digits = {"tokens": 0, "eff_num_words": 0, "coherence": 0, "word_length": 1, "document_entropy": 2}
-    rows = [
-        [str(row["topic"]), *(_html.number(row[name], digits.get(name, 3)) for name in MEASURES),
-         " ".join(_html.cut(word, 40) for word in found.top_words[row["topic"]][:5])]
-        for row in found.rows()[:_MOST]
-    ]  # fmt: skip
-    heads = [("topic", True), *((name.replace("_", " "), True) for name in MEASURES), ("words", False)]
+    rows = []
+    for row in found.rows()[:_MOST]:
+        words = _html.escape(" ".join(_html.cut(word, 20) for word in found.top_words[row["topic"]][:3]))
+        values = (_html.number(row[name], digits.get(name, 3)) for name in MEASURES)
+        rows.append([str(row["topic"]), _html.Html(f'<span style="white-space:nowrap">{words}</span>'), *values])
+    heads = [("topic", True), ("words", False), *((name.replace("_", " "), True) for name in MEASURES)]
     facts = [counted(found.n_topics, "topics"), counted(found.n_top_words, "top words")]
     return _html.box("Diagnostics of topics", facts, _html.table(heads, rows, height=_TALL))
 
@@ -183,7 +183,7 @@ def topics_html(found: "TopicDiagnostics") -> str:
 def difference_html(verdict: str, value: float, error: float, clear: bool, n_docs: int, n_tokens: int) -> str:
     """The difference between two models."""
     low, high = value - 2 * error, value + 2 * error
-    facts = [counted(n_docs, "held-out documents"), counted(n_tokens, "tokens")]
+    facts = [f"{counted(n_docs, 'documents')} held out", counted(n_tokens, "tokens")]
     about = (
         f"Two standard errors on either side are {low:.4f} to {high:.4f} nats per token."
         if math.isfinite(error)

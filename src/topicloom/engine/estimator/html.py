@@ -76,7 +76,7 @@ def _topics_table(topics: FloatArray, sizes: FloatArray, vocabulary: Any, names:
 def state_content(initial: FloatArray, transition: FloatArray, emission: FloatArray, symbols: Any) -> Content:
     """Sizes and states of a hidden Markov model."""
     likeliest = tables.top_words(emission, [_html.cut(str(symbol), 40) for symbol in symbols], _WORDS)
-    columns = [("state", True), ("first", True), ("stays", False), ("next", False), ("symbols", False)]
+    columns = [("state", True), ("starts", True), ("stays", False), ("next", False), ("symbols", False)]
     rows = []
     for k, own in enumerate(likeliest[:_MOST]):
         away = np.where(np.arange(len(initial)) == k, -1.0, transition[k])
