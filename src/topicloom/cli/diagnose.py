@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
+from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
 from topicloom.cli.results import write_rows
+from topicloom.errors import InputError
 
 if TYPE_CHECKING:
     from topicloom.diagnostics.bootstrap import BootstrapStability
@@ -46,13 +47,15 @@ def diagnose(
     import topicloom
     from topicloom.diagnostics.fitted import diagnose as judge
 
+    if bootstrap < 0 or bootstrap == 1:
+        raise InputError(f"--bootstrap {bootstrap}: at least 2 samples are needed, for instance 20.")
     model: Any = topicloom.load(directory)
     found = judge(model, discard=discard, max_rhat=max_rhat, min_ess=min_ess)
     again = None
     if bootstrap:
         from topicloom.diagnostics import bootstrap_stability
 
-        again = bootstrap_stability(load_topics(directory), n_samples=bootstrap, n_jobs=jobs, verbose=1)
+        again = bootstrap_stability(model, n_samples=bootstrap, n_jobs=jobs, verbose=1)
     if html is not None:
         found.to_html(html, again)
         say(f"the page is {html}.")
