@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import topicloom
+from tests.helpers.markup import seen
 from tests.oracles import lda as oracle
 from topicloom import HMM, LDA, CompoundLDA, MedLDAClassifier, VariationalLDA
 from topicloom.corpus import Corpus
@@ -194,7 +195,7 @@ def test_files(tmp_path: Path, exact: LDA) -> None:
     assert json.loads((tmp_path / "found.json").read_text())["agree"] is True
     found.to_html(tmp_path / "found.html")
     page = (tmp_path / "found.html").read_text(encoding="utf-8")
-    assert found.verdict.text in page
+    assert found.verdict.text in seen(page)
     assert "Content-Security-Policy" in page
     assert "http" not in page.replace("http-equiv", "")
 
