@@ -38,7 +38,7 @@ def at(index: int, sweep: int, corpus: Corpus, per_token: float | None = -8.27) 
 def test_a_log_has_a_line_every_few_seconds(
     corpus: Corpus, clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with shown.progress(True, corpus, [at(0, 0, corpus, None)], PLAN) as (watch,):
+    with shown.progress(True, corpus, [at(0, 0, corpus, None)], PLAN) as watch:
         clock[0] += 30.0  # kernels are compiled
         watch(at(0, 20, corpus, None))
         for sweep in range(21, 101):
@@ -56,7 +56,7 @@ def test_time_left_is_that_of_all_chains(
     corpus: Corpus, clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     chains = [at(i, 100, corpus) for i in range(3)]
-    with shown.progress(True, corpus, chains, PLAN) as (watch,):
+    with shown.progress(True, corpus, chains, PLAN) as watch:
         watch(at(0, 200, corpus))
         clock[0] += 10.0
         watch(at(1, 300, corpus, -8.5))  # 200 sweeps in 10 s; 300, 200 and 400 are left
@@ -70,7 +70,7 @@ def test_time_left_is_that_of_all_chains(
 
 
 def test_a_chain_that_has_converged_has_nothing_left(corpus: Corpus, clock: list[float]) -> None:
-    with shown.progress(True, corpus, [at(0, 0, corpus)], PLAN) as (watch,):
+    with shown.progress(True, corpus, [at(0, 0, corpus)], PLAN) as watch:
         watch(at(0, 10, corpus))
         clock[0] += 1.0
         last = at(0, 20, corpus)
@@ -81,7 +81,8 @@ def test_a_chain_that_has_converged_has_nothing_left(corpus: Corpus, clock: list
 
 def test_nothing_is_shown_unless_asked(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     with shown.progress(False, corpus, [at(0, 0, corpus)], PLAN) as watch:
-        assert watch == []
+        assert watch.callbacks == ()
+        watch.extend(100)
     assert capsys.readouterr().err == ""
 
 
@@ -96,9 +97,10 @@ def test_a_terminal_has_bars_that_can_grow(corpus: Corpus, monkeypatch: pytest.M
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "stderr", Terminal())
     seen = sys.stderr
-    with shown.progress(True, corpus, [at(0, 0, corpus), at(1, 0, corpus)], PLAN) as (watch,):
+    with shown.progress(True, corpus, [at(0, 0, corpus), at(1, 0, corpus)], PLAN) as watch:
         assert isinstance(watch, shown.Bars)
         cache._say("compiling")  # must not tear the bars apart: the line stands above them
+        assert watch.callbacks == (watch,)
         watch(at(1, 250, corpus))
         watch.extend(750, "R-hat 1.3")
     text = seen.getvalue()  # type: ignore[attr-defined]
@@ -127,7 +129,7 @@ def test_a_notebook_has_bars_that_are_replaced_in_place(
     displays.display = display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", displays)
-    with shown.progress(True, corpus, [at(0, 0, corpus)], PLAN) as (watch,):
+    with shown.progress(True, corpus, [at(0, 0, corpus)], PLAN) as watch:
         watch(at(0, 1, corpus))
         watch(at(0, 2, corpus))  # at the same moment: not shown
         clock[0] += 1.0

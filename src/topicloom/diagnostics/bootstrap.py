@@ -280,7 +280,7 @@ def _judged(
         level=level,
         kinds=tuple(kinds.tolist()),
         top_words=tuple(map(tuple, tables.top_words(samples.topics, model.vocabulary_, _WORDS))),
-        names=None if names is None else tuple("" if name is None else str(name) for name in names),
+        names=tuple("" if name is None else str(name) for name in names) if names and any(names) else None,
         n_samples=len(fits),
         min_share=min_share,
         model=model,

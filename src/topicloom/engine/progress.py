@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.run import Chain, Plan
+from topicloom.engine.run import Callback, Chain, Plan
 
 _LINE_SECONDS = 5.0  # between lines where there is no bar
 _BAR_SECONDS = 0.25  # between changes of a bar in a notebook
@@ -28,21 +28,20 @@ def announce(text: str) -> None:
 
 
 @contextmanager
-def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) -> Iterator[list["Watch"]]:
-    """Show how far chains are. Yields the callbacks that must be called after sweeps: one, or none if not ``show``."""
-    if not show:
-        yield []
-        return
-    watch = _watch_for_here()(corpus.n_tokens, chains, plan.max_iter)
+def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) -> Iterator["Watch"]:
+    """Show how far chains are, or do not. What is yielded has the callbacks that must be called after sweeps."""
+    watch = (_watch_for_here() if show else Watch)(corpus.n_tokens, chains, plan.max_iter)
     watch.open()
     try:
-        yield [watch]
+        yield watch
     finally:
         watch.close()
 
 
 class Watch:
-    """How far chains are. An instance is a callback, which threads may call; subclasses show it."""
+    """How far chains are. An instance is a callback, which threads may call. This class shows nothing, others do."""
+
+    hidden = True
 
     def __init__(self, n_tokens: int, chains: Sequence[Chain], total: int) -> None:
         self.n_tokens, self.total, self.more = max(n_tokens, 1), total, ""
@@ -54,6 +53,11 @@ class Watch:
         self.begun = time.monotonic()
         self._paced: tuple[float, int] | None = None  # when sweeps were first heard of, and how many were made by then
         self._lock = threading.Lock()
+
+    @property
+    def callbacks(self) -> Sequence[Callback]:
+        """What is to be called after sweeps."""
+        return () if self.hidden else (self,)
 
     def __call__(self, chain: Chain) -> None:
         """Note how far a chain is."""
@@ -129,6 +133,8 @@ class Watch:
 class Lines(Watch):
     """A line every few seconds and one at the end, for log files and whatever is not a terminal."""
 
+    hidden = False
+
     def open(self) -> None:
         self._due = self.begun + _LINE_SECONDS
 
@@ -144,6 +150,8 @@ class Lines(Watch):
 
 class Bars(Watch):
     """A bar per chain in a terminal."""
+
+    hidden = False
 
     def open(self) -> None:
         from rich.console import Console
@@ -177,6 +185,8 @@ class Bars(Watch):
 
 class NotebookBars(Watch):
     """A bar per chain below a notebook's cell."""
+
+    hidden = False
 
     def open(self) -> None:
         displays: Any = import_module("IPython.display")

@@ -17,6 +17,26 @@ _MOST_OF_VALUE = 120  # characters of a parameter
 Content: TypeAlias = tuple[list[str], list[_html.Html]]  # facts about a model, and what it has learned
 
 
+class ShownInNotebooks:
+    """What notebooks ask a model for, in front of scikit-learn's base class: its box of parameters is shown unless the
+    model is fitted. (Of a fitted one it would read every attribute, so that all would be computed.)
+    """
+
+    def _repr_html_inner(self) -> str:
+        shown: str = model_html(self) if hasattr(self, "seed_") else super()._repr_html_inner()  # type: ignore[misc]
+        return shown
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        if hasattr(self, "seed_") and hasattr(self, "_repr_html_"):  # it is not if scikit-learn is set to plain text
+            return {"text/plain": repr(self), "text/html": model_html(self)}
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        return bundle
+
+    def _html_content(self) -> Content:
+        """Sizes of a fitted model in words, and what it has learned as HTML."""
+        return [], []
+
+
 def model_html(model: Any) -> str:
     """A fitted model."""
     chains = len(model.traces_)
@@ -37,6 +57,7 @@ def topic_content(model: Any) -> Content:
         (len(model.topic_word_), "topics"), (len(model.empty_docs_), "documents"), (len(model.vocabulary_), "words"),
     )  # fmt: skip
     names = getattr(model, "topic_names_", None)
+    names = names if names and any(name is not None for name in names) else None
     if names is None and hasattr(model, "label_counts_"):  # topics are labels
         names = model.classes_.tolist()
     return [counted(n, what) for n, what in sizes], [
