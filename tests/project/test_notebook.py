@@ -73,8 +73,11 @@ def test_a_model_that_is_not_fitted_has_the_box_of_scikit_learn(outputs: dict[st
 
 @pytest.mark.parametrize("cell", ["without widgets", "with widgets"])
 def test_bars_stay_as_they_were_last(outputs: dict[str, list[Any]], cell: str) -> None:
-    """The memory that is needed, then one bar, which was replaced in place."""
-    *_, last = html_of(outputs[cell])
+    """The memory that is needed, one bar, which was replaced in place, and the verdict."""
+    needs, last, *verdict = html_of(outputs[cell])
+    assert seen(needs).startswith("memory: about")
+    assert len(verdict) <= 1
+    assert all(seen(line) for line in verdict)
     text = seen(last)
     assert "30 of 30 sweeps" in text
     assert "log joint/token -" in text

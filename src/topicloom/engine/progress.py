@@ -18,10 +18,16 @@ from topicloom.engine.run import Callback, Chain, Plan
 
 _LINE_SECONDS = 5.0  # between lines where there is no bar
 _BAR_SECONDS = 0.25  # between changes of a bar in a notebook
+_TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;font-variant-numeric:tabular-nums"
 
 
 def announce(text: str) -> None:
-    """A line on standard error, before long work."""
+    """A line on standard error, or below a notebook's cell, before and after long work."""
+    if _in_notebook():
+        displays: Any = import_module("IPython.display")
+        page = f'<div style="{_TEXT};white-space:pre-line">{html.escape(text)}</div>'
+        displays.display({"text/html": page, "text/plain": text}, raw=True)
+        return
     from rich.console import Console
 
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)
@@ -209,8 +215,7 @@ class NotebookBars(Watch):
             f"{sweep:,} of {self.total:,}</span><span>{self.note(index)}</span></div>"
             for index, sweep in self.sweep.items()
         )
-        style = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;font-variant-numeric:tabular-nums"
-        page = f'<div style="{style}">{rows}<div style="opacity:.75">{html.escape(text)}</div></div>'
+        page = f'<div style="{_TEXT}">{rows}<div style="opacity:.75">{html.escape(text)}</div></div>'
         return {"text/html": page, "text/plain": text}
 
 
