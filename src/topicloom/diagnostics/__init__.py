@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.alignment import chain_topics as chain_topics
     from topicloom.diagnostics.alignment import nearest as nearest
     from topicloom.diagnostics.alignment import topic_distance as topic_distance
+    from topicloom.diagnostics.bootstrap import bootstrap_stability as bootstrap_stability
     from topicloom.diagnostics.comparison import compare as compare
     from topicloom.diagnostics.comparison import compare_all as compare_all
     from topicloom.diagnostics.fitted import diagnose as diagnose
@@ -42,6 +43,7 @@ _HOME = {
     **dict.fromkeys(("autocorrelation", "ess_bulk", "ess_mean", "ess_tail", "mcse_mean"), _CONVERGENCE),
     **dict.fromkeys(("mcse_quantile", "mcse_sd", "rhat", "summary", "verdict"), _CONVERGENCE),
     **dict.fromkeys(("compare", "compare_all"), "comparison"),
+    "bootstrap_stability": "bootstrap",
     "diagnose": "fitted",
     "HeldOut": "held_out",
     "publish": "publishing",

@@ -14,7 +14,7 @@ from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
-from topicloom.engine.estimator import inputs, parameters
+from topicloom.engine.estimator import html, inputs, parameters
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
@@ -198,6 +198,9 @@ class HMM(FittedModel):
                         "at zero probabilities; give at least 1, which is maximum likelihood."
                     )
         return make_hmm_prior(initial, transition, emission)
+
+    def _html_content(self) -> html.Content:
+        return html.state_content(self.initial_, self.transition_, self.emission_, self.alphabet_)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint, draws, stopping
-from topicloom.engine.estimator import inputs, parameters, published, stored_checks
+from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
 from topicloom.engine.probes import probes_of
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
 
 
-class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
     max_iter: stopping.MaxIter

@@ -14,7 +14,7 @@ from topicloom.corpus.stored import text_options
 from topicloom.corpus.text import from_texts
 from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
-from topicloom.engine.estimator import inputs, parameters, published, stored_checks, tables
+from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.fold_in import fold_in_corpus
@@ -254,6 +254,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         """The likeliest words of each topic."""
         check_is_fitted(self, "seed_")
         return tables.top_words(self.topic_word_, self.vocabulary_, n_words)
+
+    def _html_content(self) -> html.Content:
+        return html.topic_content(self)
 
     # -- input ---------------------------------------------------------------------------------------------------
 
