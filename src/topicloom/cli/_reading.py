@@ -98,7 +98,7 @@ class Reading:
                 return as_fitted.read(path, **more).with_vocabulary(model.vocabulary_)
             how = model._text_options
             more = chosen if how is None else {**chosen, **how._asdict()}
-            return as_fitted.read(path, vocabulary=model.vocabulary_, **more)
+            return as_fitted.read(path, vocabulary=model.vocabulary_, keep_texts=False, **more)
         except InputError as error:
             raise _explained(error, remembered) from None
 

@@ -282,7 +282,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
                     "this model was not fitted on texts with the default tokenizer; give a Corpus made with your own: "
                     "topicloom.from_texts(texts, tokenizer=..., vocabulary=model.vocabulary_)."
                 )
-            corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_)
+            corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_, keep_texts=False)
         else:
             matrix = self._checked_matrix(X, reset=False)
             corpus = from_matrix(matrix, self.vocabulary_)
