@@ -35,6 +35,7 @@ from topicloom import (
     evaluation,
 )
 from topicloom import corpus as corpora
+from topicloom.engine.estimator.names import SavedNames
 from topicloom.errors import InputError, MissingExtraError, StorageError
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (6, 4)) + 1
@@ -339,6 +340,7 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
                               "**QUICK).partial_fit(CORPUS).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
+    "names of another chain": (errors.TopicNamesWarning, "fitted._keep_names(SavedNames(1, ('a', 'b')))"),
     "priors": (errors.PriorsWarning,
                "VariationalLDA(2, method='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
     "not converged": (ConvergenceWarning, "VariationalLDA(2, method='vb', tol=1e-12, **QUICK).fit(CORPUS)"),

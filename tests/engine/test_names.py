@@ -163,6 +163,7 @@ def test_names_survive_resuming_also_when_it_is_interrupted(model: Any, tmp_path
     del manifest["files"]["model"]
     (tmp_path / "model" / MANIFEST).write_text(json.dumps(signed(manifest | {"status": "running"})))  # as after a kill
     assert resume(tmp_path / "model", max_iter=8).topic_names_ == (None, "sport", None)
+    longer.set_params(checkpoint_dir=None)
     assert longer.fit(from_texts(TEXTS)).topic_names_ == (None, None, None)  # another fit has other topics
 
 

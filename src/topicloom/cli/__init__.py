@@ -12,7 +12,9 @@ from topicloom.cli.demo import demo
 from topicloom.cli.diagnose import diagnose
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
+from topicloom.cli.documents import docs, name
 from topicloom.cli.labels import fit_labels, predict
+from topicloom.cli.report import report
 from topicloom.cli.results import evaluate, topics, transform
 from topicloom.cli.search import search_topics
 from topicloom.cli.supervised import fit_supervised
@@ -28,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare):
+for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare, docs, name, report):
     app.command()(as_command(command))
 
 

@@ -39,6 +39,10 @@ class Cutting:
     response_column: Annotated[str | None, Option(help="Column that holds numbers to predict.")] = None
     time_column: Annotated[str | None, Option(help="Column that holds times.")] = None
 
+    def told(self) -> dict[str, Any]:
+        """Options as they were given, for the command that makes a model again."""
+        return {name: value for name, value in vars(self).items() if value not in (None, False) or name == "keep_texts"}
+
     def options(self) -> dict[str, Any]:
         return {
             "stop_words": _stop_words(self.stop_words),

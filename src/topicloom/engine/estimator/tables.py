@@ -84,22 +84,26 @@ def doc_topics_frame(corpus: Corpus, theta: FloatArray, frame: Any, names: Names
 def top_docs(
     corpus: Corpus, theta: FloatArray, topic: int, n_docs: int, frame: Any, *, text_length: int | None = None
 ) -> Any:
+    """Documents with the largest share of a topic, as a frame."""
+    return to_frame(best_docs(corpus, theta, topic, n_docs, text_length=text_length), frame)
+
+
+def best_docs(
+    corpus: Corpus, theta: FloatArray, topic: int, n_docs: int, *, text_length: int | None = None
+) -> dict[str, Any]:
     """Documents with the largest share of a topic: document (row), id, share, tokens, and text if it is kept."""
     check_whole("n_docs", n_docs, 1)
     if text_length is not None:
         check_whole("text_length", text_length, 0)
     best = np.argsort(-theta[:, topic], kind="stable")[:n_docs]
     ids = _ids(corpus)
-    return to_frame(
-        {
-            "document": best,
-            "id": [ids[d] for d in best],
-            "share": theta[best, topic],
-            "tokens": corpus.doc_lengths[best],
-            **_texts(corpus, best, text_length),
-        },
-        frame,
-    )
+    return {
+        "document": best,
+        "id": [ids[d] for d in best],
+        "share": theta[best, topic],
+        "tokens": corpus.doc_lengths[best],
+        **_texts(corpus, best, text_length),
+    }
 
 
 def _texts(corpus: Corpus, documents: Int64Array, length: int | None) -> dict[str, list[str]]:
