@@ -25,13 +25,13 @@ def family(source: Source, docs: Documents, words: WordTable, best: list[list[in
     """
     model = source.model
     if hasattr(model, "label_counts_"):
-        return {"kind": "labels", **_labels(model, words, best)}
+        return {"labels": _labels(model, words, best)}
     if hasattr(model, "class_topic_rows"):
-        return {"kind": "classes", **_classes(source, words)}
+        return {"classes": _classes(source, words)}
     if hasattr(model, "pi_draws_"):
-        return {"kind": "collections", **_collections(model, level)}
+        return {"collections": _collections(model, level)}
     if hasattr(model, "transition_"):
-        return {"kind": "states", **_states(source, docs, words)}
+        return {"states": _states(source, docs, words)}
     return None
 
 

@@ -15,8 +15,8 @@ from topicloom.corpus._lines import replacing
 from topicloom.errors import StorageError
 
 SCRIPTS = (
-    "core.js", "draw.js", "overview.js", "topic.js", "word.js", "document.js", "search.js", "families.js", "models.js",
-    "start.js",
+    "core.js", "names.js", "draw.js", "charts.js", "overview.js", "topic.js", "word.js", "document.js", "search.js",
+    "families.js", "models.js", "start.js",
 )  # fmt: skip
 """Scripts of the page in their order; those that are not there are passed over."""
 
