@@ -240,7 +240,11 @@ def about(source: Source) -> list[list[str]]:
         rows += [("words", f"{corpus.n_words:,}"), ("tokens", f"{corpus.n_tokens:,}")]
         rows += [("corpus fingerprint", corpus.fingerprint)]
     if model is not None:
-        rows += [("sweeps", f"{model.n_iter_:,}"), ("chains", len(model.traces_)), ("published chain", model.best_chain_)]
+        rows += [
+            ("sweeps", f"{model.n_iter_:,}"),
+            ("chains", len(model.traces_)),
+            ("published chain", model.best_chain_),
+        ]
         rows += [("log joint probability", f"{float(model.log_joint_[model.best_chain_]):.8g}")]
         rows += [("seed", model.seed_), ("fingerprint", model.fingerprint_)]
         rows += [(name, value) for name, value in _parameters(model).items()]

@@ -180,16 +180,15 @@ def text_blocks(source: Source, docs: Documents) -> list[dict[str, Any]]:
     if corpus is None or not len(docs.rows):
         return []
     of_tokens = token_topics(source)
+    vocabulary = source.vocabulary if docs.texts is not None else [clean(word) for word in source.vocabulary]
     placed, tokens, found = 0, 0, []
     for d in map(int, docs.rows):
-        words = [source.vocabulary[v] for v in corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]]]
+        words = [vocabulary[v] for v in corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]].tolist()]
         topics = of_tokens(d)
         if docs.texts is None:
             shades = np.clip(np.rint(topics.share * SHADES), 0, SHADES).astype(int)
             shown = zip(words[:_MOST_TOKENS], topics.topic.tolist(), shades.tolist(), strict=False)
-            found.append(
-                {"text": None, "cut": len(words) > _MOST_TOKENS, "tokens": [[clean(w), k, s] for w, k, s in shown]}
-            )
+            found.append({"text": None, "cut": len(words) > _MOST_TOKENS, "tokens": list(map(list, shown))})
             continue
         text = clean(docs.texts[d])
         cut = len(text) > docs.cut
