@@ -94,7 +94,7 @@ def _largest(values: FloatArray, n: int) -> Int64Array:
 
 
 def top_docs(source: Source, docs: Documents, k: int) -> list[list[Any]]:
-    """Documents of the page with the largest share of a topic, as [number, share]; those without tokens are left out."""
+    """Documents of the page with the largest share of a topic, as [number, share], without empty ones."""
     if source.theta is None or source.corpus is None or not len(docs.rows):
         return []
     rows = docs.rows[source.corpus.doc_lengths[docs.rows] > 0]
@@ -181,7 +181,8 @@ def text_blocks(source: Source, docs: Documents) -> list[dict[str, Any]]:
         return []
     of_tokens = token_topics(source)
     vocabulary = source.vocabulary if docs.texts is not None else [clean(word) for word in source.vocabulary]
-    placed, tokens, found = 0, 0, []
+    placed, tokens = 0, 0
+    found: list[dict[str, Any]] = []
     for d in map(int, docs.rows):
         words = [vocabulary[v] for v in corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]].tolist()]
         topics = of_tokens(d)
