@@ -35,7 +35,6 @@ from topicloom import (
     evaluation,
 )
 from topicloom import corpus as corpora
-from topicloom.engine.estimator.names import SavedNames
 from topicloom.errors import InputError, MissingExtraError, StorageError
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (6, 4)) + 1

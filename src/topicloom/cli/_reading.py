@@ -66,7 +66,7 @@ class Reading:
         values = {**vars(self), **{name: value for name, value in options.items() if name.endswith("_column")}}
         readable = (*spec.options, *(["encoding"] if spec.encoded else []))
         kept = {key: values.get(key) or defaults.get(key) for key in readable if key in values}
-        known = {"format": name, "told_by_name": _told_by_name(path), "vocab": self.vocab is not None}
+        known: dict[str, Any] = {"format": name, "told_by_name": _told_by_name(path), "vocab": self.vocab is not None}
         given = {key: value for key, value in {**vars(self), **told}.items() if value is not None}
         command = {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
         known["command"] = {"input": str(path), "options": command}
