@@ -126,6 +126,7 @@ _SPELLINGS = (
     (r"\w+_options\['(\w+)'\]", r"\1"),
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),
+    (r"any_model=True\b", "--any-model"),
     (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),
     (r"\bvocabulary=", "--vocab "),
     (r"\bmeasure=", "--coherence "),

@@ -104,8 +104,8 @@ def name(
         say(f"{counted(len(given), 'topics')} of {len(model.topic_names_)} have a name in {directory}.")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(text: str) -> tuple[int, str]:
     number, equals, given = text.partition("=")
     if not equals or not (number.isascii() and number.isdecimal()):
         raise InputError(f"{text!r}: expected a topic's number and a name, as in 3=space, or one JSON file.")
-    return number, given
+    return int(number), given
