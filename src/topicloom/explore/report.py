@@ -148,7 +148,7 @@ def diagnosis_rows(model: Any) -> Rows:
     --------
     >>> from topicloom import LDA, from_texts
     >>> corpus = from_texts(["river bank", "loan bank", "loan money"] * 5)
-    >>> model = LDA(2, max_iter=80, n_chains=2, trace_every=1, random_state=0).fit(corpus)
+    >>> model = LDA(2, max_iter=80, n_chains=2, trace_every=1, topic_word_prior=0.1, random_state=0).fit(corpus)
     >>> diagnosis_rows(model)[0][0]
     'chains compared'
     """
