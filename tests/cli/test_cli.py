@@ -17,6 +17,7 @@ from topicloom.corpus.corpus import Corpus
 
 COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
 COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence", "search-topics", "compare", "diagnose"]
+COMMANDS += ["docs", "name", "report"]
 
 
 # -- the command itself ------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def test_warmup(document: Callable[..., Any]) -> None:
     assert "dense" in found["samplers"]
 
 
-def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """On a small corpus in the place of the docstrings, which take some seconds to read."""
     made = topicloom.datasets.synthetic_lda(n_docs=120, n_words=60, n_topics=4, doc_length=40, seed=1).corpus
     corpus = made.with_metadata(groups=["left", "right"] * 60)
@@ -85,8 +86,10 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         return corpus
 
     monkeypatch.setattr(topicloom.datasets, "docstrings", docstrings)
+    monkeypatch.chdir(tmp_path)
     result = run("demo", "--topics", 4, "--sweeps", 60, "--json")
     found = json.loads(result.stdout)
+    assert found["page"] == (tmp_path / "topicloom-demo.html").as_uri()
     assert (found["documents"], found["held_out"], found["words"]) == (108, 12, 60)
     shares = [topic["share"] for topic in found["topics"]]
     assert shares == sorted(shares, reverse=True)
@@ -95,7 +98,9 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = {(row["phi"], row["theta"]): row["perplexity"] for row in found["perplexity"]}
     assert len(scores) == 4
     assert all(1 < value < 60 for value in scores.values())
-    shown = run("demo", "--topics", 4, "--sweeps", 60).stdout
+    shown = run("demo", "--topics", 4, "--sweeps", 60, "--page", "own.html").stdout
+    assert (tmp_path / "own.html").as_uri() in shown
+    assert (tmp_path / "own.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
     for value in scores.values():
         assert f"{value:.1f}" in shown
     lower = "CGS_p" if scores["cgs_p", "cgs_p"] < scores["standard", "standard"] else "standard"

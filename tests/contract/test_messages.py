@@ -35,6 +35,7 @@ from topicloom import (
     evaluation,
 )
 from topicloom import corpus as corpora
+from topicloom.engine.estimator import names
 from topicloom.errors import InputError, MissingExtraError, StorageError
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (6, 4)) + 1
@@ -206,8 +207,16 @@ def fitted() -> dict[str, Any]:
 def test_questions_of_any_kind(name: str, fitted: dict[str, Any]) -> None:
     model = fitted[name]
     required = {"X": [0, 1] if name == "HMM" else CORPUS, "topic": 0, "first": "a", "second": "b", "estimator": "cgs_p",
-                "lengths": 3}  # fmt: skip
-    left_out = {"fit", "fit_transform", "save", "partial_fit", "get_feature_names_out", "get_metadata_routing"}
+                "lengths": 3, "names": {0: "one"}}  # fmt: skip
+    left_out = {
+        "explore",
+        "fit",
+        "fit_transform",
+        "save",
+        "partial_fit",
+        "get_feature_names_out",
+        "get_metadata_routing",
+    }
     of_scikit_learn = ("params", "_request")  # what its base class has
     methods = [m for m in dir(type(model)) if m[0] != "_" and not any(part in m for part in of_scikit_learn)]
     for method in sorted(set(methods) - left_out - {"set_output"}):
@@ -339,6 +348,7 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
                               "**QUICK).partial_fit(CORPUS).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
+    "names of another chain": (errors.TopicNamesWarning, "fitted._keep_names(names.SavedNames(1, ('a', 'b')))"),
     "priors": (errors.PriorsWarning,
                "VariationalLDA(2, method='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
     "not converged": (ConvergenceWarning, "VariationalLDA(2, method='vb', tol=1e-12, **QUICK).fit(CORPUS)"),
@@ -392,10 +402,17 @@ def test_warnings_point_at_the_users_line(
 
     light = np.kron(np.eye(2), np.full((10, 3), 0.0005))
     distinct = LDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, **QUICK).fit(TEXTS)
-    names = {**globals(), "stop": stop, "fitted": distinct, "collections": fitted["CompoundLDA"], "LIGHT": light}
+    known = {
+        **globals(),
+        "names": names,
+        "stop": stop,
+        "fitted": distinct,
+        "collections": fitted["CompoundLDA"],
+        "LIGHT": light,
+    }
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        user_file(line, **names)
+        user_file(line, **known)
     (mine,) = [warning for warning in found if issubclass(warning.category, category)]
     for warning in found:
         assert (Path(warning.filename).name, warning.lineno) == ("analysis.py", 3), warning.message

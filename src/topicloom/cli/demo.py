@@ -1,12 +1,13 @@
 """``demo``: topics of the docstrings on this machine, and what dense estimates gain on documents held out."""
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from topicloom.cli._run import Jobs, Json, say, show_json, show_table
-from topicloom.errors import counted
+from topicloom.errors import StorageError, counted
 
 if TYPE_CHECKING:
     from topicloom._types import FloatArray
@@ -21,10 +22,11 @@ def demo(
     topics: Annotated[int, typer.Option("--topics", "-k", help="Number of topics.")] = 30,
     sweeps: Annotated[int, typer.Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 400,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    page: Annotated[Path, typer.Option(help="The page to write.", metavar="FILE")] = Path("topicloom-demo.html"),
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Fit a model to real text that is on every machine, and compare the two estimators.
+    """Fit a model to real text that is on every machine, compare the two estimators, and write a page to look at.
 
     The text is the docstrings of Python and of the packages that topicloom is built on: nothing is downloaded.
     """
@@ -44,13 +46,29 @@ def demo(
         say(f"interrupted after sweep {model.n_iter_}; what follows comes from the sweeps done.")
     described = describe_topics(model, training)
     scores = compare(model, held_out, jobs)
+    written = write_page(model, page)
     seconds = time.perf_counter() - started
     if json:
         about = {"documents": training.n_docs, "held_out": held_out.n_docs, "words": corpus.n_words}
-        show_json({**about, "sweeps": model.n_iter_, "seconds": seconds, "topics": described, **scores})
+        show_json(
+            {**about, "sweeps": model.n_iter_, "seconds": seconds, "page": written, "topics": described, **scores}
+        )
         return
     _show(described, scores)
+    if written is not None:
+        typer.echo(f"The topics, their words and documents to look at: {written}")
     typer.echo(f"{seconds:.0f} s in all. Your own texts: topicloom fit texts.txt --out model --stop-words english")
+
+
+def write_page(model: "LDA", page: Path) -> str | None:
+    """Write the explorer's page and return where it is; None if it cannot be written, which is said."""
+    from topicloom.explore import explore
+
+    try:
+        return explore(model, page, title="Docstrings of Python and of scientific packages").resolve().as_uri()
+    except StorageError as error:
+        say(f"{error} Name another place with --page.")
+        return None
 
 
 def describe_topics(model: "LDA", corpus: "Corpus", n_words: int = 8) -> list[dict[str, Any]]:

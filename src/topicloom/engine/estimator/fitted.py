@@ -22,7 +22,9 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint, draws, stopping
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
-from topicloom.engine.probes import probes_of
+from topicloom.engine.estimator.above import above
+from topicloom.engine.estimator.judged import JudgedChains
+from topicloom.engine.estimator.names import NamedTopics, SavedNames
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
@@ -49,7 +51,7 @@ class Problem(NamedTuple):
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
 
 
-class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FittedModel(html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimator):  # type: ignore[misc]
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
     max_iter: stopping.MaxIter
@@ -155,7 +157,7 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
 
     def _fit(
         self, problem: Problem, callbacks: Sequence[Callback] = (),
-        begun: tuple[list[Chain], Stored | None] | None = None,
+        begun: tuple[list[Chain], Stored | None] | None = None, names: SavedNames | None = None,
     ) -> Self:  # fmt: skip
         """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
         chains, run = self._start(problem) if begun is None else begun
@@ -177,13 +179,13 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
                     workers=joblib_workers(self.n_jobs),
                     checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
                 )
-                more = None if interrupted else self._look_again(problem, plan, chains)
+                more = None if interrupted else self._look_again(plan, chains)
         problem = problem._replace(plan=plan)
         values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
-        self._publish_all(problem, chains, values, interrupted)
+        self._publish_all(problem, chains, values, interrupted, names)
         self.fit_seconds_ = time.perf_counter() - started
         if run is not None and not self.interrupted_:  # nor what follows from the chains
-            finish_run(run, len(chains), self._model_part())
+            finish_run(run, len(chains), self._model_part(), self._names_part())
         if interrupted:
             inputs.warn_interrupted(self.n_iter_, plan.max_iter)
         else:
@@ -193,53 +195,14 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
             announce(verdict)
         return self
 
-    def _look_again(self, problem: Problem, plan: Plan, chains: list[Chain]) -> int | None:
-        """The sweeps up to which to go on, if the chains do not agree yet and may; None otherwise."""
-        if plan.until is None or any(chain.sweep < plan.max_iter for chain in chains):  # a callback stopped one
-            return None
-        traces = [chain.trace for chain in chains]
-        late = stopping.late_records(traces, stopping.discarded(plan.max_iter, plan.burn_in))
-        groups = self._chain_groups(len(chains))
-        found = stopping.judge(traces, groups, late, plan.until, sweeps_per_draw=plan.trace_every).verdict
-        more: int | None = None if found.agree and found.enough else plan.until.look_after(plan.max_iter)
-        if self.verbose > 0:
-            announce(f"{plan.max_iter:,} sweeps: {found.line}" + (f" Going on to {more:,}." if more else ""))
-        return more
+    def _publish_all(
+        self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool,
+        names: SavedNames | None = None,
+    ) -> None:  # fmt: skip
+        """Set all attributes of a fitted model; if one cannot be, or is not finite, none is.
 
-    @property
-    def _samples(self) -> bool:
-        """Whether chains draw samples; otherwise they iterate until they have converged."""
-        return True
-
-    def _chain_groups(self, n_chains: int) -> list[list[int]]:
-        """Chains that draw from the same posterior, by their numbers."""
-        return [list(range(n_chains))]
-
-    @property
-    def verdict_(self) -> str | None:
-        """Whether the chains agree, in one line; None if that cannot be told from what they have recorded.
-
-        ``topicloom.diagnostics.diagnose`` says more.
+        ``names`` are those of its topics, if these topics have been published before.
         """
-        check_is_fitted(self, "seed_")
-        if not self._samples or not all(trace.probes for trace in self.traces_):
-            return None
-        burn_in = getattr(self, "burn_in", None)
-        late = stopping.late_records(self.traces_, stopping.discarded(self.n_iter_, burn_in))
-        if len(late[0]) < stopping.LEAST_RECORDS:
-            return None
-        rule = stopping.stopping_rule(self.max_iter) or stopping.Converged()
-        groups = self._chain_groups(len(self.traces_))
-        return stopping.judge(
-            self.traces_, groups, late, rule, sweeps_per_draw=self.trace_every, names=self._probe_names()
-        ).verdict.line
-
-    def _probe_names(self) -> list[str]:
-        """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
-        return probes_of(self.corpus_).names
-
-    def _publish_all(self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool) -> None:
-        """Set all attributes of a fitted model; if one cannot be, or is not finite, none is."""
         with published.publishing(self):
             self._corpus, self._chains, self._stored = problem.corpus, chains, None
             self.log_joint_, self.seed_, self.interrupted_ = values, problem.plan.seed, interrupted
@@ -248,6 +211,7 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
             self._published_by, self._matches = "best", None
             self.traces_ = tuple(chain.trace for chain in chains)
             self._publish(problem, chains)
+            self._keep_names(names)
 
     def _publishing(self, by: str, index: int, matches: Int64Array | None = None) -> Self:
         """A copy that publishes another chain or, with ``matches``, the topics of all chains merged."""
@@ -281,8 +245,9 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
         draws.check_same_shapes(stored.folder, chains)
         done = max(chain.sweep for chain in chains)
         inputs.check_goes_on(stopping.most_sweeps(model.max_iter), done, stored.folder, stored.manifest)
+        names = stored_checks.names_of(stored, problem.n_chains)
         run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
-        return model._fit(problem, begun=(chains, run))
+        return model._fit(problem, begun=(chains, run), names=names)
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
         return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, problem.plan, **problem.sizes)
@@ -297,6 +262,9 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
         for array in self._fitted_numbers():
             digest.update(np.ascontiguousarray(array, np.float64).data)
         return digest.hexdigest()
+
+    def _names_key(self) -> str:
+        return self.fingerprint_
 
     @property
     def published_by_(self) -> str:
@@ -321,6 +289,11 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
             self._check_corpus(stored.path(CORPUS), corpus)
             self._corpus = corpus
         return self._corpus
+
+    def _corpus_at_hand(self) -> Corpus | None:
+        """The training corpus, if the model has it or can read it."""
+        known = self._corpus is not None or (self._stored is not None and self._stored.has(CORPUS))
+        return self.corpus_ if known else None
 
     def _check_corpus(self, path: Path, corpus: Corpus) -> None:
         """Refuse a corpus that a model cannot have been fitted on or, if it is fitted, was not."""
@@ -363,12 +336,27 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
         check_is_fitted(self, "seed_")
         return draws.together(self.chains_) if getattr(self, "keep_draws", None) else {}
 
+    def explore(self, path: Any, **options: Any) -> Path:
+        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
+
+        Returns the path.
+        """
+        check_is_fitted(self, "seed_")
+        page: Path = above("explore")(self, path, **options)
+        return page
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: Any, *, corpus: bool = True) -> None:
         """Write the model to a directory. Without the ``corpus`` it holds no training data and cannot be resumed."""
         check_is_fitted(self, "seed_")
-        save_model(as_path(path), type(self).__name__, self._params_to_save(None), self.seed_, self._parts(corpus))
+        kind, params = type(self).__name__, self._params_to_save(None)
+        save_model(as_path(path), kind, params, self.seed_, self._parts(corpus), self._names_part())
+
+    def _names_part(self) -> dict[str, Any] | None:
+        """Names of topics, for the manifest."""
+        saved = self._saved_names()
+        return None if saved is None else saved.to_json()
 
     def _parts(self, corpus: bool) -> dict[str, Part]:
         """Files of a saved model."""
@@ -438,6 +426,7 @@ class FittedModel(html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  
         model.traces_ = tuple(checkpoint.load_trace(arrays, f"trace_{index}_") for index in range(info["n_chains"]))
         model._published_by, model._matches = info.get("published", "best"), arrays.get("matches")
         model._stored, model._corpus, model._chains = stored, None, None
+        model._read_names(stored.folder / MANIFEST, stored_checks.names_of(stored, len(model.traces_)))
         return model
 
 
