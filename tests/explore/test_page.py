@@ -39,6 +39,9 @@ class Elements(HTMLParser):
         if tag == "meta" and given.get("http-equiv"):
             self.meta[str(given["http-equiv"])] = str(given["content"])
 
+    def handle_endtag(self, tag: str) -> None:
+        self.lasttag = ""
+
     def handle_data(self, data: str) -> None:
         if self.found and self.lasttag in ("script", "style", "title"):
             tag, given, text = self.found[-1]
@@ -185,4 +188,4 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_written(model: Any, 
     with pytest.raises(InputError, match="two models or more"):
         explore_models([model], target)
     assert target.read_text() == "before"
-    assert N_DOCS == model.corpus_.n_docs
+    assert model.corpus_.n_docs == N_DOCS

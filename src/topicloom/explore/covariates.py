@@ -15,7 +15,7 @@ from topicloom.explore.tokens import clean
 MOST_PERIODS = 100
 _MOST_GROUPS = 100
 _OTHERS = "(others)"
-_UNITS = ("D", "M", "Y")  # finest first
+_UNITS = ("Y", "M", "D")  # coarsest first
 ABOUT = (
     "The mean share in documents like these, {level:.0%} intervals: a Bayesian bootstrap over documents, each with the "
     "uncertainty that its number of tokens leaves. Documents count the same, whatever their length; in the share of a "
@@ -117,12 +117,12 @@ def _round_width(width: float) -> float:
 
 
 def _dates(when: AnyArray) -> tuple[str, list[Any], dict[Any, str], dict[Any, float]]:
-    """Days, months or years, the finest of which there are not too many; years by tens and hundreds, if need be."""
+    """Days, months or years: the coarsest that tell as much as the finest of which there are not too many."""
     known = ~np.isnat(when)
-    for unit in _UNITS:
-        cell = when.astype(f"datetime64[{unit}]")
-        if len(np.unique(cell[known])) <= MOST_PERIODS:
-            break
+    n_periods = [len(np.unique(when[known].astype(f"datetime64[{unit}]"))) for unit in _UNITS]
+    most = max((n for n in n_periods if n <= MOST_PERIODS), default=n_periods[0])
+    unit = _UNITS[n_periods.index(most)]
+    cell = when.astype(f"datetime64[{unit}]")
     name = {"D": "day", "M": "month", "Y": "year"}[unit]
     number = cell.astype(np.int64)
     if unit == "Y" and len(np.unique(number[known])) > MOST_PERIODS:
