@@ -43,9 +43,10 @@ def test_models_over_different_words(source: Source, corpus: topicloom.Corpus) -
     small = topicloom.LDA(2, max_iter=5, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).fit(fewer)
     found = compare(["a", "b"], [source, read_model(small)])
     assert len(found["matches"][0]) == 4
+    short = topicloom.LDA(2, max_iter=2, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0)
+    of_ten = read_model(short.fit(corpus.select(range(10))))
     with pytest.raises(InputError, match=r"b has 10 documents and a 80"):
-        short = topicloom.LDA(2, max_iter=2, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0)
-        compare(["a", "b"], [source, read_model(short.fit(corpus.select(range(10))))])
+        compare(["a", "b"], [source, of_ten])
 
 
 def test_models_have_names_of_their_own(model: Any, other: Any, tmp_path: Any) -> None:

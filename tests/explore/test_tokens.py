@@ -1,5 +1,6 @@
 """Topics of tokens with their conditionals, and their places in texts of any script."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_words_are_found_where_they_are(text: str) -> None:
     assert [place.word for place in found] == tokenize(text, OPTIONS)
     for place in found:
         assert tokenize(in_units(text, place.start, place.length), OPTIONS) == [place.word]
-    assert all(a.start + a.length <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.start + a.length <= b.start for a, b in pairwise(found))
 
 
 def test_a_pattern_with_a_group_and_capital_letters() -> None:
