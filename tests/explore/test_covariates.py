@@ -9,7 +9,7 @@ import pytest
 import topicloom
 from topicloom.evaluation import label_prevalence
 from topicloom.explore import covariates
-from topicloom.explore.source import Source
+from topicloom.explore.source import Source, read_model
 
 
 def expected(model: Any, corpus: topicloom.Corpus, labels: list[Any]) -> Any:
@@ -54,6 +54,23 @@ def test_shares_of_topics_have_intervals(core: dict[str, Any], model: Any, corpu
         assert topic["share"] == pytest.approx(found.mean[0, k], rel=1e-3)
 
 
+def test_kept_draws_are_in_the_intervals(model: Any, corpus: topicloom.Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.dirichlet(np.full(4, 0.5), (2, 6, corpus.n_docs)).astype(np.float32)
+    monkeypatch.setattr(type(model), "draws_", {"theta": draws}, raising=False)
+    source = read_model(model)
+    alpha = source.prior.alpha[0]
+    best = draws[model.best_chain_].astype(float)
+    own = label_prevalence(
+        list(best / best.sum(axis=2, keepdims=True)),
+        [None if d == 7 else d % 2 for d in range(80)], corpus.doc_lengths + alpha.sum(), base=alpha,
+    )  # fmt: skip
+    found = covariates.prevalence(source, [d % 2 for d in range(80)], 0.9)
+    for name in ("mean", "lower", "upper"):
+        assert getattr(found, name) == pytest.approx(getattr(own, name))
+    assert "6 kept draws" in str(covariates.about_intervals(source, 0.9))
+
+
 def periods(source: Source, times: Any) -> Any:
     corpus = source.corpus
     assert corpus is not None
@@ -69,7 +86,7 @@ def test_periods_are_as_fine_as_a_page_can_show(source: Source) -> None:
     assert decades["labels"][:2] == ["1600", "1610"]
     months = periods(source, np.datetime64("1990-01") + np.arange(n))
     assert (months["name"], months["labels"][0]) == ("month", "1990-01")
-    assert months["values"][12] == pytest.approx(1991, abs=0.01)
+    assert months["values"][11] == pytest.approx(1991, abs=0.01)  # a document without words does not count
     wide = periods(source, np.arange(n) * 1000)
     assert wide["labels"][0] == "0"
     many = periods(source, np.linspace(0.0, 10.0, n))
