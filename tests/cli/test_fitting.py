@@ -41,6 +41,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     found = document(
         "fit", files / "texts.txt", "--out", tmp_path / "m", "--topics", 3, "--sweeps", 30, "--alpha", "0.1,0.2,0.3",
         "--beta", 0.05, "--fixed", "--estimator", "standard", "--chains", 2, "--seed", 9, "--burn-in", 20, "--thin", 5,
+        "--keep-draws", "phi, theta",
         "--checkpoint-every", 7, "--stop-words", stop, "--min-df", 2, "--max-df", 0.9, "--seed-words", seeds,
         "--seed-weight", 2.0, "--sampler", "dense", "--jobs", 2, "--paths", 2, "--shards", 3, "--mh-steps", 4,
     )  # fmt: skip
@@ -57,6 +58,7 @@ def test_fit_takes_every_parameter(document: Callable[..., Any], files: Path, tm
     assert {"river", "fish"} <= set(fitted.top_words(3)[2])
     assert fitted.chains_[0].kept is not None
     assert fitted.chains_[0].kept.n_samples == 3
+    assert {name: array.shape[:3] for name, array in fitted.draws_.items()} == {"phi": (2, 3, 3), "theta": (2, 3, 60)}
 
 
 def test_fit_reads_tables_with_their_columns(run: Run, files: Path, tmp_path: Path) -> None:
@@ -93,6 +95,12 @@ def test_bad_fits_are_told_in_one_line(refused: Callable[..., str], files: Path,
     assert refused("fit", texts, *out, "-k", 0) == "--topics 0 must be a whole number of at least 1."
     assert refused("fit", texts, *out, "--mh-steps", 0) == "--mh-steps 0 must be a whole number of at least 1."
     assert refused("fit", texts, *out, "--burn-in", 501).startswith("--burn-in 501 leaves no sweep to keep of --sweeps")
+    assert refused("fit", texts, *out, "--keep-draws", "theta").startswith(
+        "--keep-draws keeps a draw at sweeps --burn-in"
+    )
+    wrong = ("--burn-in", 10, "--keep-draws", "theta,eta")
+    assert refused("fit", texts, *out, *wrong) == "--keep-draws theta,eta: expected theta, phi, or theta,phi."
+    assert "--keep-draws is for sampling" in refused("fit", texts, *out, "--method", "cvb0", "--keep-draws", "theta")
     assert "--estimator 'best' is not known" in refused("fit", texts, *out, "--estimator", "best")
     for option in ("--shards", "--mh-steps", "--paths"):
         assert f"{option} 0" in refused("fit", texts, *out, option, "0")

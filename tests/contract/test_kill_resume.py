@@ -20,6 +20,7 @@ from topicloom.errors import StorageError
 
 SWEEPS, CHAINS = 900, 2
 FIT = ["--topics", "12", "--chains", str(CHAINS), "--seed", "7", "--burn-in", "300", "--thin", "40", "--quiet"]
+FIT += ["--keep-draws", "theta,phi"]
 # SIGINT is reset because a shell that starts jobs in the background makes them ignore it.
 TOPICLOOM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from topicloom.cli import main; main()"
@@ -146,6 +147,7 @@ def test_killed_before_the_first_checkpoint(corpus_file: Path, uninterrupted: Pa
 def test_a_finished_run_goes_on_to_more_sweeps(corpus_file: Path, uninterrupted: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     model = topicloom.LDA(12, n_chains=2, random_state=7, burn_in=300, thin=40, max_iter=350, checkpoint_dir=out)
+    model.set_params(keep_draws=["theta", "phi"])
     model.fit(topicloom.read(corpus_file))
     assert status(out) == "finished"
     topicloom.resume(out, max_iter=SWEEPS)

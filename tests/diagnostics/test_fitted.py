@@ -2,12 +2,15 @@
 
 import doctest
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import topicloom
+from tests.helpers.markup import seen
 from tests.oracles import lda as oracle
 from topicloom import HMM, LDA, CompoundLDA, MedLDAClassifier, VariationalLDA
 from topicloom.corpus import Corpus
@@ -15,17 +18,21 @@ from topicloom.datasets import bars
 from topicloom.diagnostics import fitted
 from topicloom.diagnostics.fitted import Diagnosis, diagnose
 from topicloom.engine import probes
+from topicloom.engine.prior import Prior
+from topicloom.engine.sampler import Info, Key, Sampler, Schedule
 from topicloom.errors import InputError
+from topicloom.lda.gibbs import get_sampler
+from topicloom.numerics.rng import Purpose, stream, uniform
 
 CASE = oracle.cases()["three topics"]
 
 
-def fit_exactly(sweeps: int = 4000, n_chains: int = 4, sampler: str = "dense") -> LDA:
+def fit_exactly(sweeps: int = 4000, n_chains: int = 4, model: type[LDA] = LDA) -> LDA:
     """Long chains on a corpus whose posterior can be listed."""
     prior = CASE.prior
-    return LDA(
+    return model(
         CASE.n_topics, doc_topic_prior=prior.alpha[0], topic_word_prior=prior.beta, max_iter=sweeps, trace_every=1,
-        n_chains=n_chains, sampler=sampler, random_state=3, learn_priors=False,
+        n_chains=n_chains, sampler="dense", random_state=3, learn_priors=False,
     ).fit(CASE.corpus)  # fmt: skip
 
 
@@ -72,6 +79,39 @@ def test_a_chain_that_is_stuck_is_noticed(exact: LDA) -> None:
         trace.probes[:] = before
     assert not found.verdict.agree
     assert "do not agree" in str(found)
+
+
+def gibbs_in_python(stuck_chain: int) -> Sampler:
+    """The dense sampler token by token. In one chain the last topic is frozen: no token leaves it, and none enters."""
+    dense, frozen = get_sampler("dense"), CASE.n_topics - 1
+
+    def sweep(corpus: Corpus, state: Any, prior: Prior, key: Key, schedule: Schedule) -> tuple[Any, Info]:
+        z, rng = state.z.copy(), stream(key.seed, Purpose.SWEEP, key.chain, key.sweep)
+        for i in range(corpus.n_tokens):
+            if key.chain != stuck_chain or z[i] != frozen:
+                weights = dense.conditional(corpus, dense.restore(corpus, z, CASE.n_topics), prior, i)
+                weights[frozen] *= key.chain != stuck_chain
+                z[i] = np.searchsorted(np.cumsum(weights), uniform(rng) * weights.sum(), side="right")
+        return dense.restore(corpus, z, CASE.n_topics), Info(0, 0)
+
+    return replace(dense, sweep=sweep, sweeps=None)
+
+
+@pytest.mark.parametrize("stuck_chain", [-1, 2])
+def test_a_sampler_that_freezes_a_topic_in_one_chain_is_noticed(stuck_chain: int) -> None:
+    class Mutant(LDA):
+        def _sampler_for(self, corpus: Corpus) -> Sampler:
+            return gibbs_in_python(stuck_chain)
+
+    model = fit_exactly(sweeps=400, model=Mutant)
+    late = np.array(model.traces_[2].topic_sizes)[200:, -1]
+    assert (np.ptp(late) == 0) == (stuck_chain == 2)
+    found = diagnose(model)
+    assert found.verdict.agree == (stuck_chain == -1)  # without a stuck chain the same program passes
+    assert found.quantities is not None
+    worst = np.nanmax(found.quantities.rhat)
+    assert worst > 1.2 if stuck_chain == 2 else worst < 1.05
+    assert ("do not agree" in str(found)) == (stuck_chain == 2)
 
 
 def test_probes_do_not_depend_on_topics_numbers() -> None:
@@ -155,7 +195,7 @@ def test_files(tmp_path: Path, exact: LDA) -> None:
     assert json.loads((tmp_path / "found.json").read_text())["agree"] is True
     found.to_html(tmp_path / "found.html")
     page = (tmp_path / "found.html").read_text(encoding="utf-8")
-    assert found.verdict.text in page
+    assert found.verdict.text in seen(page)
     assert "Content-Security-Policy" in page
     assert "http" not in page.replace("http-equiv", "")
 

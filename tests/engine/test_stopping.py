@@ -121,8 +121,8 @@ def test_chains_of_other_processes_are_saved(tmp_path: Path) -> None:
         (LDA(3, max_iter="never", n_chains=2), '"auto"'),
         (LDA(3, max_iter=Converged(max_rhat=1), n_chains=2), "max_rhat=1"),
         (LDA(3, max_iter=Converged(max_sweeps=0), n_chains=2), "max_sweeps"),
-        (LDA(3, max_iter=Converged(first=20), n_chains=2), "first at least 80"),
-        (LDA(3, max_iter="auto", n_chains=2, burn_in=300), "burn_in=300"),
+        (LDA(3, max_iter=Converged(first=20), n_chains=2), "first=80"),
+        (LDA(3, max_iter="auto", n_chains=2, burn_in=300), "first=340"),
         (LabeledLDA(method="cvb0", max_iter="auto", n_chains=2), "draws none"),
         (CompoundLDA(3, method="vem", max_iter="auto", n_chains=2), "draws none"),
         (VariationalLDA(3, max_iter="auto"), "draws none"),
@@ -161,3 +161,13 @@ def test_what_moves_by_next_to_nothing_is_no_alarm(size: float, agree: bool) -> 
     found = stopping.judge(traces, [[0, 1]], late, Converged(min_ess=1), sweeps_per_draw=1)
     assert found.verdict.agree == agree
     assert found.n_draws == 20
+
+
+def test_kept_draws_grow_with_the_sweeps(tmp_path: Path) -> None:
+    corpus = bars(n_docs=20).corpus
+    given = {**PARAMS, "burn_in": 10, "thin": 4, "keep_draws": ["phi"]}
+    model = LDA(3, max_iter=HARD, checkpoint_dir=tmp_path / "run", **given).fit(corpus)
+    straight = LDA(3, max_iter=90, **given).fit(corpus)
+    assert model.draws_["phi"].shape[:2] == (2, 21)
+    assert np.array_equal(model.draws_["phi"], straight.draws_["phi"])
+    assert np.array_equal(load(tmp_path / "run").draws_["phi"], straight.draws_["phi"])

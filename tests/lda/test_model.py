@@ -141,7 +141,7 @@ def test_memory_is_announced_and_progress_shown(corpus: Corpus, capsys) -> None:
     LDA(3, max_iter=3, random_state=0, verbose=1).fit(corpus)
     shown = capsys.readouterr()
     assert "memory: about" in shown.err
-    assert "3/3" in shown.err
+    assert "3 of 3 sweeps in" in shown.err
     assert "threads" not in shown.err
     assert shown.out == ""
 

@@ -126,6 +126,7 @@ _SAME = (
 )
 _SPELLINGS = (
     (r"\w+_options\['(\w+)'\]", r"\1"),
+    (r"\bkeep_draws (keeps|has)\b", r"--keep-draws \1"),
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),
     (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._run import Json, ModelDir, say, show_json, show_table
+from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
+from topicloom.cli.results import write_rows
+from topicloom.errors import InputError
 
 if TYPE_CHECKING:
+    from topicloom.diagnostics.bootstrap import BootstrapStability
     from topicloom.diagnostics.fitted import Diagnosis
 
 
@@ -25,23 +28,42 @@ def diagnose(
         float | None,
         typer.Option(help="Smallest effective sample size wanted (default: 100 per chain).", show_default=False),
     ] = None,
+    bootstrap: Annotated[
+        int,
+        typer.Option(
+            help="Fit the model again to so many samples of documents: which topics do they have?", metavar="N"
+        ),
+    ] = 0,
     html: Annotated[
         Path | None, typer.Option(help="Write the tables to a page, too.", metavar="FILE", show_default=False)
     ] = None,
+    jobs: Jobs = -1,
     json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the quantities as comma-separated values.")] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print the quantities, or with --bootstrap the topics, as values with commas.")
+    ] = False,
 ) -> None:
     """Judge whether a model's chains have converged: whether they agree on what does not depend on topics' numbers."""
     import topicloom
     from topicloom.diagnostics.fitted import diagnose as judge
 
+    if bootstrap < 0 or bootstrap == 1:
+        raise InputError(f"--bootstrap {bootstrap}: at least 2 samples are needed, for instance 20.")
     model: Any = topicloom.load(directory)
     found = judge(model, discard=discard, max_rhat=max_rhat, min_ess=min_ess)
+    again = None
+    if bootstrap:
+        from topicloom.diagnostics import bootstrap_stability
+
+        again = bootstrap_stability(model, n_samples=bootstrap, n_jobs=jobs, verbose=1)
     if html is not None:
-        found.to_html(html)
+        found.to_html(html, again)
         say(f"the page is {html}.")
     if json:
-        show_json(found.to_dict())
+        show_json(found.to_dict() | ({} if again is None else {"bootstrap": again.to_dict()}))
+    elif csv and again is not None:
+        rows = again.rows()
+        write_rows(sys.stdout, list(rows[0]), [row.values() for row in rows])
     elif csv:
         writer = csv_text.writer(sys.stdout)
         writer.writerow(["quantity", "number", "mean", "rhat", "ess_bulk", "ess_tail"])
@@ -50,6 +72,8 @@ def diagnose(
         _show(found)
         if found.n_chains == 1 and found.quantities is not None:
             say("whether other chains would find the same cannot be known from one: fit again with --chains 4.")
+        if again is not None:
+            _show_samples(again)
 
 
 def _show(found: "Diagnosis") -> None:
@@ -85,6 +109,19 @@ def _show(found: "Diagnosis") -> None:
         ]  # fmt: skip
         show_table("Topics of the published chain, by the chains that have them", columns, rows)
     typer.echo(found.verdict.text)
+
+
+def _show_samples(found: "BootstrapStability") -> None:
+    columns = [("topic", True), ("samples", True), (f"{found.level:.0%} interval", True), ("", False), ("words", False)]
+    rows = [
+        [
+            str(row["topic"]), f"{row['share']:.0%}", f"{row['lower']:.0%} to {row['upper']:.0%}", row["kind"],
+            row["name"] or row["words"],
+        ]
+        for row in found.rows()
+    ]  # fmt: skip
+    show_table(f"Topics by the share of {found.n_samples} samples of documents that have them", columns, rows)
+    typer.echo(str(found))
 
 
 def _number(value: float, digits: int = 0) -> str:

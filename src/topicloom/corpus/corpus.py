@@ -195,6 +195,11 @@ class Corpus:
         sizes = ((self.n_docs, "documents"), (self.n_words, "words"), (self.n_tokens, "tokens"))
         return f"Corpus({', '.join(counted(n, what) for n, what in sizes)}{extra})"
 
+    def _repr_html_(self) -> str:
+        from topicloom.corpus.html import corpus_html  # for notebooks alone
+
+        return corpus_html(self)
+
     # -- other views of the same tokens --------------------------------------------------------------------
 
     @cached_property

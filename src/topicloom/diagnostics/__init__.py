@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from topicloom.diagnostics.alignment import chain_topics as chain_topics
     from topicloom.diagnostics.alignment import nearest as nearest
     from topicloom.diagnostics.alignment import topic_distance as topic_distance
+    from topicloom.diagnostics.bootstrap import bootstrap_stability as bootstrap_stability
     from topicloom.diagnostics.comparison import compare as compare
     from topicloom.diagnostics.comparison import compare_all as compare_all
     from topicloom.diagnostics.fitted import diagnose as diagnose
+    from topicloom.diagnostics.held_out import HeldOut as HeldOut
+    from topicloom.diagnostics.inference_data import to_inference_data as to_inference_data
+    from topicloom.diagnostics.publishing import publish as publish
     from topicloom.diagnostics.search import TopicSearch as TopicSearch
     from topicloom.diagnostics.search import search_topics as search_topics
     from topicloom.diagnostics.topic_flows import flows as flows
@@ -39,7 +43,11 @@ _HOME = {
     **dict.fromkeys(("autocorrelation", "ess_bulk", "ess_mean", "ess_tail", "mcse_mean"), _CONVERGENCE),
     **dict.fromkeys(("mcse_quantile", "mcse_sd", "rhat", "summary", "verdict"), _CONVERGENCE),
     **dict.fromkeys(("compare", "compare_all"), "comparison"),
+    "bootstrap_stability": "bootstrap",
     "diagnose": "fitted",
+    "HeldOut": "held_out",
+    "publish": "publishing",
+    "to_inference_data": "inference_data",
     "flows": "topic_flows",
     **dict.fromkeys(("consensus", "medoid", "stability"), "topic_stability"),
     **dict.fromkeys(("TopicSearch", "search_topics"), "search"),

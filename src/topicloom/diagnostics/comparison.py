@@ -9,6 +9,7 @@ import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_seed, items, shown
+from topicloom.diagnostics import html
 from topicloom.diagnostics._scores import OPTIONS, Scored, check_options, read_corpus, read_fits, score
 from topicloom.errors import InputError, counted
 
@@ -75,6 +76,10 @@ class Difference:
     def __str__(self) -> str:
         return self.verdict
 
+    def _repr_html_(self) -> str:
+        sizes = len(self.tokens), int(self.tokens.sum())
+        return html.difference_html(self.verdict, self.value, self.error, self.clear, *sizes)
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -111,6 +116,9 @@ class Comparison:
     def best(self) -> str:
         """The model with the highest score; of equals, the first."""
         return self.names[int(self.per_token.argmax())]
+
+    def _repr_html_(self) -> str:
+        return html.comparison_html(self)
 
     def difference(self, a: str, b: str) -> Difference:
         """Score of model ``a`` minus that of model ``b``."""

@@ -5,23 +5,25 @@ probability, learned priors, whether pairs of tokens have the same topic, how al
 (``engine.probes``), how alike collections are. A topic is compared only if every chain has it.
 """
 
-import html
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from topicloom._types import Int64Array
+from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_number, check_whole, shown
+from topicloom.diagnostics import html
 from topicloom.diagnostics.alignment import align, chain_topics
+from topicloom.diagnostics.bootstrap import BootstrapStability
 from topicloom.engine import stopping
 from topicloom.errors import InputError
-from topicloom.evaluation.convergence import Summary, Verdict, summary
+from topicloom.evaluation.convergence import Summary, SummaryRow, Verdict, summary, verdict
 
+_WORDS = 6  # of a topic, to tell it by
 _GROUPS = {  # quantities of one kind stand in one row of the table, by the worst of them
     "same topic": "pairs of tokens in the same topic",
     "similarity, documents": "similarity of pairs of documents",
@@ -63,9 +65,14 @@ class Diagnosis:
     quantities: Summary | None  # None of a model that draws nothing
     verdict: Verdict
     topics: tuple[TopicRow, ...]
+    max_rhat: float = 1.05  # the largest that is taken as agreement
+    words: tuple[str, ...] = ()  # the likeliest of each topic
 
     def __str__(self) -> str:
         return self.verdict.text
+
+    def _repr_html_(self) -> str:
+        return html.diagnosis_html(self)
 
     def rows(self) -> list[DiagnosisRow]:
         """One row per quantity, pairs of a kind put together."""
@@ -95,9 +102,12 @@ class Diagnosis:
         """Write ``to_dict()`` to a file."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
-    def to_html(self, path: str | Path) -> None:
-        """Write the verdict and both tables as a page that needs nothing else."""
-        Path(path).write_text(_page(self), encoding="utf-8")
+    def to_html(self, path: str | Path, bootstrap: BootstrapStability | None = None) -> None:
+        """Write the verdict and both tables as a page that needs nothing else.
+
+        With what ``bootstrap_stability`` found, the page has that, too.
+        """
+        Path(path).write_text(html.diagnosis_page(self, bootstrap), encoding="utf-8")
 
 
 def diagnose(
@@ -123,8 +133,10 @@ def diagnose(
 
     Notes
     -----
-    Draws are the recorded sweeps, every ``trace_every`` of them. R-hat compares what chains say with what their halves
-    say: chains that all miss the same region agree. More chains from other starts are the only remedy.
+    Draws are the recorded sweeps, every ``trace_every`` of them. Each number that ``keep_draws`` kept is a quantity,
+    too, by its draws at every ``thin``-th sweep from ``burn_in`` on, if each chain has four or more. It must be one
+    that does not depend on topics' numbers. R-hat compares what chains say with what their halves say: chains that all
+    miss the same region agree. More chains from other starts are the only remedy.
 
     Examples
     --------
@@ -159,8 +171,13 @@ def diagnose(
     n_draws, table, found = stopping.judge(
         traces, groups, late, rule, sweeps_per_draw=model.trace_every, names=model._probe_names()
     )
+    kept = _kept_numbers(model, groups, discard)
+    if kept:
+        table = _side_by_side(table, summary(np.stack([*kept.values()], axis=2), [*kept]))
+        found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
     topics = tuple(_topics(model, late)) if len(groups) == 1 else ()
-    return Diagnosis(len(groups[0]), n_draws, discard, sweeps, table, found, topics)
+    words = tuple(" ".join(own) for own in model.top_words(_WORDS)) if topics else ()
+    return Diagnosis(len(groups[0]), n_draws, discard, sweeps, table, found, topics, max_rhat, words)
 
 
 def _without_draws(model: Any, sweeps: int) -> Diagnosis:
@@ -178,6 +195,27 @@ def _without_draws(model: Any, sweeps: int) -> Diagnosis:
         "still, not that another start would end in the same place: compare several (n_chains) by their log_joint_."
     )
     return Diagnosis(n_chains, 0, 0, sweeps, None, Verdict(done, done, None, text), ())
+
+
+def _kept_numbers(model: Any, groups: list[list[int]], first: int) -> dict[str, FloatArray]:
+    """Kept draws [chains, draws] that are one number each, from sweep ``first`` on; what never changes is left out."""
+    draws = model.draws_ if getattr(model, "keep_draws", None) else {}
+    skipped = -(-max(first - model.burn_in, 0) // model.thin) if draws else 0
+    found = {name: values[:, skipped:] for name, values in draws.items() if values.ndim == 2}
+    return {
+        name if len(groups) == 1 else f"{name}, chains of group {number}": values[group]
+        for number, group in enumerate(groups)
+        for name, values in found.items()
+        if values.shape[1] >= stopping.LEAST_RECORDS and np.ptp(values[group]) > 0
+    }
+
+
+def _side_by_side(table: Summary, other: Summary) -> Summary:
+    """Quantities of both, which may have different numbers of draws."""
+    measures: dict[str, Any] = {
+        name: np.concatenate((getattr(table, name), getattr(other, name))) for name in SummaryRow._fields[1:]
+    }
+    return replace(table, names=(*table.names, *other.names), **measures)
 
 
 def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:
@@ -212,43 +250,3 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
     }
-
-
-def _page(found: Diagnosis) -> str:
-    def table(head: list[str], rows: list[list[str]]) -> str:
-        cells = "".join(f"<th scope=col>{html.escape(cell)}</th>" for cell in head)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
-        return f"<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table>\n"
-
-    def number(value: float, digits: int) -> str:
-        return "–" if math.isnan(value) else f"{value:,.{digits}f}"
-
-    quantities = [
-        [row.name, str(row.quantities), f"{row.mean:.4g}", number(row.rhat, 3), number(row.ess_bulk, 0),
-         number(row.ess_tail, 0)]
-        for row in found.rows()
-    ]  # fmt: skip
-    topics = [
-        [str(row.topic), f"{row.share:.4f}", f"{row.chains} of {found.n_chains}",
-         number(row.rhat, 3) if row.comparable else "not comparable", number(row.ess_bulk, 0)]
-        for row in found.topics
-    ]  # fmt: skip
-    style = (
-        "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-        "table{border-collapse:collapse;margin:1rem 0}"
-        "td,th{padding:.2rem .8rem;border-bottom:1px solid #8886;text-align:right}"
-        "td:first-child,th:first-child{text-align:left}@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"
-    )
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    parts = [
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>Convergence</title>",
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>\n<body>',
-        f"<h1>Convergence</h1>\n<p>{html.escape(found.verdict.text)}</p>\n",
-        f"<p>{found.n_chains} chains of {found.sweeps:,} sweeps, the first {found.discarded:,} left out; "
-        f"{found.n_draws:,} records per chain.</p>\n",
-        table(["quantity", "number", "mean", "R-hat", "ESS bulk", "ESS tail"], quantities) if quantities else "",
-        "<h2>Topics of the published chain</h2>\n" if topics else "",
-        table(["topic", "share", "chains", "R-hat", "ESS bulk"], topics) if topics else "",
-        "</body></html>\n",
-    ]
-    return "".join(parts)

@@ -12,6 +12,7 @@ import numpy as np
 from topicloom._types import BoolArray, FloatArray, Int64Array
 from topicloom.corpus._lines import replacing
 from topicloom.corpus.frames import to_frame
+from topicloom.diagnostics import html
 from topicloom.diagnostics.search_rounds import Dropped, Round
 from topicloom.diagnostics.search_tasks import MEASURES
 from topicloom.errors import counted
@@ -90,6 +91,9 @@ class TopicSearch:
     def __repr__(self) -> str:
         low, high = self.recommended
         return f"TopicSearch({len(self.n_topics)} numbers of topics, recommended {low} to {high})"
+
+    def _repr_html_(self) -> str:
+        return html.search_html(self)
 
     # -- tables --------------------------------------------------------------------------------------------------
 

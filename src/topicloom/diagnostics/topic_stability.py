@@ -13,6 +13,7 @@ import scipy  # its parts are loaded when they are used
 
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_choice, check_number, check_whole
+from topicloom.diagnostics import html
 from topicloom.diagnostics.alignment import (
     METRICS,
     Alignment,
@@ -128,6 +129,9 @@ class Stability:
     reference: int
     alignment: Alignment
     level: float
+
+    def _repr_html_(self) -> str:
+        return html.stability_html(self)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each topic of the reference, for instance for ``pandas.DataFrame``.

@@ -21,6 +21,7 @@ from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_number, check_whole
 from topicloom.corpus._lines import replacing
 from topicloom.corpus.frames import to_frame
+from topicloom.diagnostics import html
 from topicloom.diagnostics.topic_measures import MEASURES, TopWords, measure
 from topicloom.diagnostics.topic_sources import Assignments, read_draws, read_source
 from topicloom.diagnostics.topic_statistics import check_top_words
@@ -107,6 +108,9 @@ class TopicDiagnostics:
     def __repr__(self) -> str:
         draws = "" if self.intervals is None else ", with intervals"
         return f"TopicDiagnostics({self.n_topics} topics, {self.n_top_words} top words{draws})"
+
+    def _repr_html_(self) -> str:
+        return html.topics_html(self)
 
     # -- tables --------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.draws import DrawPlan, Draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.sampler import Key, Sampler, Schedule, ShardProgress
 from topicloom.engine.threads import run_parallel
@@ -66,6 +67,7 @@ class Chain:
     extra: Any = None  # what its sampler needs beside the state to go on
     shard_progress: ShardProgress | None = None  # where sweeps on several shards stand
     converged: bool = False
+    draws: Draws | None = None  # θ, φ or functions of them, at each kept sample
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class Plan:
     schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
     n_paths: int = 1  # how often the corpus that is sampled repeats the one that was given
     until: Any = None  # rule by which ``max_iter`` grows (``engine.stopping``); None if it does not
+    draws: DrawPlan | None = None  # what is kept of each sample beside sums of counts
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
@@ -142,6 +145,9 @@ def advance(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps
     if plan.keeps(chain.sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.
         sample = sampler.topic_counts(corpus, chain.state, chain.prior, plan.estimator, n_jobs=plan.schedule.n_jobs)
+        if plan.draws is not None:
+            chain.draws = Draws() if chain.draws is None else chain.draws
+            chain.draws.add(plan.draws, sampler.draw(corpus, sample, chain.prior, plan.n_paths), chain.sweep)
         chain.kept = sample if chain.kept is None else chain.kept + sample
     sampler.after_sweep(corpus, chain, info, plan)
     if plan.traces(chain.sweep):

@@ -123,10 +123,12 @@ def check_max_iter(model: Any) -> None:
         raise InputError(
             f"max_iter={shown(model.max_iter)} stops when chains agree, which needs several: use n_chains=4."
         )
-    if rule.next_look(1) < 2 * LEAST_RECORDS * model.trace_every:
+    first, burn_in, needed = rule.next_look(1), getattr(model, "burn_in", None), LEAST_RECORDS * model.trace_every
+    least = 2 * needed if burn_in is None else burn_in + needed
+    if first < least:
         raise InputError(
-            f"max_iter: after {rule.next_look(1)} sweeps there are too few records to compare chains by, one in "
-            f"trace_every={model.trace_every}; make first at least {2 * LEAST_RECORDS * model.trace_every}."
+            f"max_iter: after {first} sweeps there are too few records to compare chains by, one in "
+            f"trace_every={model.trace_every}; give Converged(first={least}) or more."
         )
 
 

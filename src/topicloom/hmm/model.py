@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
-from topicloom.engine.estimator import inputs, parameters
+from topicloom.engine.estimator import html, inputs, parameters
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
@@ -56,6 +57,9 @@ class HMM(FittedModel):
     tol : rise of the log posterior in an iteration of "em" below which it has converged.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, …
+    keep_draws : which draws to keep at these sweeps, which must be set: "initial", "transition", "emission", a list of
+        these, or a dict of functions by name, each called as ``function(initial, transition, emission)``. They are in
+        ``draws_``.
     n_chains : independent chains, or restarts of "em"; the one with the highest joint (posterior) is published.
     trace_every : sweeps between records.
     checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
@@ -68,6 +72,7 @@ class HMM(FittedModel):
     initial_, transition_, emission_ : [K], [K, K], [K, V] probabilities. alphabet_ : the symbols, by column.
     chains_, best_chain_, log_joint_, traces_, trace_ : the chains, the number of the one published, the last log joint
         of each, what was recorded along them and along the one published.
+    draws_ : draws [chains, draws, …] by name, as ``keep_draws`` asked for, in single precision.
     n_iter_, converged_, interrupted_, seed_, fit_seconds_, fingerprint_
     """
 
@@ -77,6 +82,7 @@ class HMM(FittedModel):
     alphabet_: sequences.Alphabet
     converged_: bool
 
+    _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(_ARRAYS)
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "method": parameters.choice(("gibbs", "em")),
         "sampler": parameters.choice(gibbs.SAMPLERS),
@@ -98,6 +104,7 @@ class HMM(FittedModel):
         tol: float = 1e-3,
         burn_in: int | None = None,
         thin: int = 10,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
@@ -119,6 +126,7 @@ class HMM(FittedModel):
         self.tol = tol
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
@@ -153,6 +161,8 @@ class HMM(FittedModel):
             )
         if self.method == "em" and self.n_paths != 1:
             raise InputError(f'n_paths={self.n_paths} couples sampled paths; method="em" has none, leave it at 1.')
+        if self.method == "em" and self.keep_draws is not None:
+            raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
         return self._sampling_plan(
             seed,
             burn_in=self.burn_in if self.method == "gibbs" else None,
@@ -189,6 +199,9 @@ class HMM(FittedModel):
                     )
         return make_hmm_prior(initial, transition, emission)
 
+    def _html_content(self) -> html.Content:
+        return html.state_content(self.initial_, self.transition_, self.emission_, self.alphabet_)
+
     # -- what was learned ----------------------------------------------------------------------------------------
 
     def _publish(self, problem: Problem, chains: list[Chain]) -> None:
@@ -197,6 +210,10 @@ class HMM(FittedModel):
         found, k = estimate(problem.corpus, best, self.estimator), self.n_components
         self.initial_, self.transition_ = np.array(found.moves[k]), np.array(found.moves[:k])
         self.emission_ = np.array(found.emission.T, order="C")
+
+    def _emission_of(self, chain: Chain) -> FloatArray:
+        """Emission probabilities [K, V] of a chain."""
+        return np.array(estimate(self.corpus_, chain, self.estimator).emission.T, order="C")
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
@@ -239,7 +256,7 @@ class HMM(FittedModel):
         arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in (*_ARRAYS, "log_joint")}
         arrays["alphabet"] = to_bytes(self.alphabet_)
         info = {name: getattr(self, f"{name}_") for name in ("best_chain", "n_iter", "interrupted", "converged")}
-        return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)}
+        return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)} | self._published_part()[1]
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
         check_hmm_model(stored.path(MODEL), arrays, info, self.n_components)

@@ -1,6 +1,6 @@
 """What labeled models do once they are fitted: scores, probabilities and label sets of new documents, files."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +30,8 @@ _TOL, _ROUNDS = 1e-4, 100  # of CVB0 on new documents
 
 class LabelClassifier(TopicModel):
     """A fitted model whose topics are labels. Subclasses bring the parameters and ``fit``."""
+
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best",)  # the mean of all chains
 
     method: str
     ranking: str

@@ -4,24 +4,25 @@
 arguments of ``fit`` or from the files of a run, and what it publishes of the chains.
 """
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
-from topicloom.engine import checkpoint, stopping
-from topicloom.engine.estimator import inputs, parameters, published, stored_checks
-from topicloom.engine.estimator.above import above
+from topicloom.engine import checkpoint, draws, stopping
+from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
+from topicloom.engine.estimator.above import Explored
 from topicloom.engine.probes import probes_of
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
@@ -49,7 +50,7 @@ class Problem(NamedTuple):
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
 
 
-class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FittedModel(Explored, html.ShownInNotebooks, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
     max_iter: stopping.MaxIter
@@ -61,6 +62,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {}  # of parameters, beside those that all models share
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {}  # keys and defaults of parameters that are dicts
     _GONE: ClassVar[Mapping[str, str]] = {}  # parameters of earlier versions, and what to do instead
+    _DRAWS: ClassVar[draws.Kinds] = draws.TOPICS  # what ``keep_draws`` may name, of models that have it
+
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # how the published chain may be chosen
 
     best_chain_: int
     fit_seconds_: float
@@ -71,6 +75,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     traces_: tuple[Trace, ...]
     _corpus: Corpus | None
     _chains: list[Chain] | None
+    _published_by: str = "best"  # how ``best_chain_`` was chosen
+    _matches: Int64Array | None = None  # [chains, K] topics that are merged into each topic; −1 where a chain has none
     _stored: Stored | None  # where a loaded model finds its corpus and chains
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
@@ -129,14 +135,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         names = ("burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
         own = {name: getattr(self, name) for name in names}
         sweeps, rule = stopping.first_sweeps(self.max_iter), stopping.stopping_rule(self.max_iter)
-        return Plan(seed=seed, max_iter=sweeps, until=rule, **{**own, **more})
+        own |= {"max_iter": sweeps, "until": rule, "draws": draws.read_plan(self, self._DRAWS, sweeps)}
+        return Plan(seed=seed, **{**own, **more})
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def _start(self, problem: Problem) -> tuple[list[Chain], Stored | None]:
         """Chains before their first sweep, and the run that they will be saved in."""
+        draws.check_known(problem.plan.draws)
         prior, run = problem.prior(), None
-        note = "" if problem.note is None else problem.note()
+        note = _needs(problem, prior)
         if self.checkpoint_dir is not None:
             run = checkpoint.start_run(
                 as_path(self.checkpoint_dir), problem.corpus, type(self).__name__, self._params_to_save(problem.data),
@@ -238,20 +246,32 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             self.log_joint_, self.seed_, self.interrupted_ = values, problem.plan.seed, interrupted
             self.best_chain_ = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
             self.n_iter_ = chains[self.best_chain_].sweep
+            self._published_by, self._matches = "best", None
             self.traces_ = tuple(chain.trace for chain in chains)
             self._publish(problem, chains)
+
+    def _publishing(self, by: str, index: int, matches: Int64Array | None = None) -> Self:
+        """A copy that publishes another chain or, with ``matches``, the topics of all chains merged."""
+        chains, other = self.chains_, copy.copy(self)
+        with published.publishing(other):
+            other.best_chain_, other.n_iter_ = index, chains[index].sweep
+            other._published_by, other._matches = by, matches
+            other._publish(other._stored_problem(cast(Stored, self._stored), self.seed_), chains)
+        return other
 
     @classmethod
     def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
         """Go on with a run, or with a finished model to more sweeps."""
         model = cls._from_params(stored)
+        if "keep_draws" in changes:
+            changes["keep_draws"] = draws.completed(getattr(model, "keep_draws", None), changes["keep_draws"])
         model.set_params(**changes, checkpoint_dir=stored.folder)
         seed = stored.manifest["seed"]
-        model._plan(seed)
+        draws.check_known(model._plan(seed).draws, stored.folder)
         with stored_checks.parameters_of(stored):
             problem = model._stored_problem(stored, seed)
-        if problem.note is not None:
-            problem.note()
+            prior = None if problem.plan.draws is None else problem.prior()
+        _needs(problem, prior)
         with stored_checks.parameters_of(stored):
             chains = [
                 model._load_chain(stored, index, problem)
@@ -259,13 +279,14 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 else _start(problem, problem.prior(), index)
                 for index in range(problem.n_chains)
             ]
+        draws.check_same_shapes(stored.folder, chains)
         done = max(chain.sweep for chain in chains)
         inputs.check_goes_on(stopping.most_sweeps(model.max_iter), done, stored.folder, stored.manifest)
         run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
         return model._fit(problem, begun=(chains, run))
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
-        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)
+        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, problem.plan, **problem.sizes)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -277,6 +298,12 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         for array in self._fitted_numbers():
             digest.update(np.ascontiguousarray(array, np.float64).data)
         return digest.hexdigest()
+
+    @property
+    def published_by_(self) -> str:
+        """How the published chain was chosen: "best", "medoid", or "merged" with the others."""
+        check_is_fitted(self, "seed_")
+        return self._published_by
 
     @property
     def trace_(self) -> Trace:
@@ -323,17 +350,19 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 problem = self._stored_problem(stored, self.seed_)
                 chains = [self._load_chain(stored, index, problem) for index in range(len(self.traces_))]
             stored_checks.check_published(stored.folder, self, chains)
+            draws.check_same_shapes(stored.folder, chains)
             self._chains = chains
         return self._chains
 
-    def explore(self, path: Any, **options: Any) -> Path:
-        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
+    @property
+    def draws_(self) -> dict[str, AnyArray]:
+        """Kept draws [chains, draws, …] by name: what ``keep_draws`` asked for, at each kept sweep of every chain.
 
-        Returns the path.
+        Topics are numbered as each chain numbers them. Of chains that were stopped at different sweeps there are as
+        many draws as all have. The arrays are copies; ``chains_[i].draws.arrays`` are those of one chain.
         """
         check_is_fitted(self, "seed_")
-        page: Path = above("explore")(self, path, **options)
-        return page
+        return draws.together(self.chains_) if getattr(self, "keep_draws", None) else {}
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -359,6 +388,11 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         for index, trace in enumerate(self.traces_):
             found |= checkpoint.trace_arrays(trace, f"trace_{index}_")
         return found
+
+    def _published_part(self) -> tuple[dict[str, AnyArray], dict[str, str]]:
+        """How the published chain was chosen, for the file of the finished estimates; nothing if by its joint."""
+        info = {} if self._published_by == "best" else {"published": self._published_by}
+        return ({} if self._matches is None else {"matches": self._matches}), info
 
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """Parameters as JSON knows them; the seed is saved on its own."""
@@ -403,12 +437,23 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         for name in ("best_chain", "n_iter", "interrupted"):
             setattr(model, f"{name}_", info[name])
         model.traces_ = tuple(checkpoint.load_trace(arrays, f"trace_{index}_") for index in range(info["n_chains"]))
+        model._published_by, model._matches = info.get("published", "best"), arrays.get("matches")
         model._stored, model._corpus, model._chains = stored, None, None
         return model
 
 
 def _start(problem: Problem, prior: Any, index: int) -> Chain:
     return start_chain(problem.sampler, problem.sampled, prior, problem.plan.seed, index)
+
+
+def _needs(problem: Problem, prior: Any) -> str:
+    """What a run will need, in words; raises if it is more than there is."""
+    note, plan = "" if problem.note is None else problem.note(), problem.plan
+    if plan.draws is None:
+        return note
+    shapes = problem.sampler.draw_shapes(problem.sampled, prior, plan.n_paths)
+    of_draws = draws.memory_note(plan.draws, shapes, problem.n_chains)
+    return note or of_draws
 
 
 def plain(value: Any) -> Any:

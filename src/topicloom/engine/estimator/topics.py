@@ -14,7 +14,7 @@ from topicloom.corpus.stored import text_options
 from topicloom.corpus.text import from_texts
 from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
-from topicloom.engine.estimator import inputs, parameters, published, stored_checks, tables
+from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.fold_in import fold_in_corpus
@@ -66,7 +66,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         self.vocabulary_, self.empty_docs_ = corpus.vocabulary, corpus.empty_docs
         self.n_features_in_ = corpus.n_words
         self._text_options, self._reading = corpus.text_options, corpus.reading
-        self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
+        if self._matches is None:
+            self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
+            return
+        by_word = published.merged([self._word_counts_of(one) for one in chains], self._matches)
+        alpha = published.merged([one.prior.alpha[0] for one in chains], self._matches)
+        self._set_arrays(by_word, alpha, np.mean([one.prior.beta for one in chains], axis=0))
 
     def _report(self, problem: Problem, best: Chain) -> bool:
         learns_documents = problem.plan.learn_alpha or self._learns_rows()
@@ -132,7 +137,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def doc_topic_(self) -> FloatArray:
         check_is_fitted(self, "seed_")
         if self._doc_topic is None:
-            self._doc_topic = self._doc_topic_of(self.chains_[self.best_chain_])
+            if self._matches is None:
+                self._doc_topic = self._doc_topic_of(self.chains_[self.best_chain_])
+            else:
+                shares = published.merged([self._doc_topic_of(chain) for chain in self.chains_], self._matches)
+                self._doc_topic = shares / shares.sum(axis=1, keepdims=True)
         return self._doc_topic
 
     def _check_corpus(self, path: Path, corpus: Corpus) -> None:
@@ -141,7 +150,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
 
     def _fitted_numbers(self) -> list[Any]:
         """Topics, priors, log joints or bounds, and in subclasses whatever else their models learn."""
-        return [self._by_word, self.alpha_, self.beta_, self.log_joint_]
+        merged = [] if self._matches is None else [self._matches]  # which the documents' shares follow from
+        return [self._by_word, self.alpha_, self.beta_, self.log_joint_, *merged]
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
         """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
@@ -245,6 +255,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         check_is_fitted(self, "seed_")
         return tables.top_words(self.topic_word_, self.vocabulary_, n_words)
 
+    def _html_content(self) -> html.Content:
+        return html.topic_content(self)
+
     # -- input ---------------------------------------------------------------------------------------------------
 
     def _training_corpus(self, X: Any) -> Corpus:
@@ -319,7 +332,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
             "text_options": self._text_options,
             "reading": self._reading,
         }
-        return arrays | self._own_arrays() | self._trace_arrays(), info
+        matches, published_by = self._published_part()
+        return arrays | self._own_arrays() | self._trace_arrays() | matches, info | published_by
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
         self._check_own(stored_checks.topic_model(stored.path(MODEL), arrays, info, self))
