@@ -5,7 +5,10 @@ package, and a package above may import the engine.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
 
 _HOME = {"explore": "topicloom.explore"}  # method: the module that has a function of its name
 
@@ -13,3 +16,16 @@ _HOME = {"explore": "topicloom.explore"}  # method: the module that has a functi
 def above(method: str) -> Any:
     """The function of a floor above that a method stands for; the model is its first argument."""
     return getattr(import_module(_HOME[method]), method)
+
+
+class Explored:
+    """What every fitted model has from above."""
+
+    def explore(self, path: Any, **options: Any) -> Path:
+        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
+
+        Returns the path.
+        """
+        check_is_fitted(self, "seed_")
+        page: Path = above("explore")(self, path, **options)
+        return page

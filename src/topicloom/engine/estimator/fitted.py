@@ -22,7 +22,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint, draws, stopping
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
-from topicloom.engine.estimator.above import above
+from topicloom.engine.estimator.above import Explored
 from topicloom.engine.estimator.judged import JudgedChains
 from topicloom.engine.estimator.names import NamedTopics, SavedNames
 from topicloom.engine.progress import announce, progress
@@ -51,7 +51,7 @@ class Problem(NamedTuple):
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
 
 
-class FittedModel(html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimator):  # type: ignore[misc]
+class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimator):  # type: ignore[misc]
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
     max_iter: stopping.MaxIter
@@ -335,15 +335,6 @@ class FittedModel(html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimato
         """
         check_is_fitted(self, "seed_")
         return draws.together(self.chains_) if getattr(self, "keep_draws", None) else {}
-
-    def explore(self, path: Any, **options: Any) -> Path:
-        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
-
-        Returns the path.
-        """
-        check_is_fitted(self, "seed_")
-        page: Path = above("explore")(self, path, **options)
-        return page
 
     # -- files ---------------------------------------------------------------------------------------------------
 
