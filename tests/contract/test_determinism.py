@@ -83,6 +83,7 @@ ALLOWED = {
     "evaluation/clusters.py": "silhouettes of given distances: sums by NumPy",
     "evaluation/coherence.py": "norm with an axis, which NumPy computes itself",
     "evaluation/collection_plots.py": "a picture",
+    "evaluation/positions.py": "within one_blas_thread",
 }
 
 

@@ -17,6 +17,7 @@ from topicloom.evaluation.collections import (
     mixture_trend,
 )
 from topicloom.evaluation.labels import label_calibration, label_ranking_scores, label_set_scores
+from topicloom.evaluation.positions import TopicPositions, topic_positions
 from topicloom.evaluation.predictive import (
     DocumentScores,
     completion_perplexities,
@@ -40,6 +41,7 @@ __all__ = [
     "Change",
     "DocumentScores",
     "Interval",
+    "TopicPositions",
     "TopicWeights",
     "bucket_histogram",
     "bucket_lengths",
@@ -72,6 +74,7 @@ __all__ = [
     "topic_distances",
     "topic_diversity",
     "topic_linkage",
+    "topic_positions",
     "topic_sizes",
     "topic_weights",
 ]
