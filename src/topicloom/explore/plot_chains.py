@@ -50,6 +50,7 @@ def convergence(
     Returns
     -------
     matplotlib.axes.Axes
+        Records far from those that are judged, as of the first sweeps, are cut off.
 
     Notes
     -----
@@ -68,13 +69,15 @@ def convergence(
     first = 0 if draws_nothing else _discarded(model, discard)
     late = _late(sweeps, values, first)
     ax = axes_of(ax, (7.5, 3.6))
-    title = f"{_QUANTITIES[quantity]}: {_verdict(model, late, draws_nothing)}"
+    name = "log probability or its bound" if draws_nothing and quantity == "log_joint" else _QUANTITIES[quantity]
     if autocorrelation:
         _draw_lags(ax, late, max_lag, model.trace_every)
     else:
         _draw_traces(ax, sweeps, values, first, "iteration" if draws_nothing else "sweep")
-        ax.set_ylabel(_QUANTITIES[quantity])
-    ax.set_title(title, fontsize="medium", loc="left")
+        if not draws_nothing:
+            _show_kept(ax, late)
+        ax.set_ylabel(name)
+    ax.set_title(f"{name}: {_verdict(model, late, draws_nothing)}", fontsize="medium", loc="left")
     tidy(ax)
     if len(values) > 1:
         legend_outside(ax)
@@ -112,6 +115,14 @@ def _draw_traces(ax: Any, sweeps: list[Any], values: list[FloatArray], first: in
         ax.plot(at, own, style(i), color=color(i), lw=1.1, label=f"chain {i}")
     ax.set_xlabel(step)
     ax.margins(x=0.01)
+
+
+def _show_kept(ax: Any, late: FloatArray) -> None:
+    """Cut what lies far from the records that are judged, which are then at least half of the picture."""
+    low, high = float(late.min()), float(late.max())
+    bottom, top = ax.get_ylim()
+    if high > low:
+        ax.set_ylim(max(bottom, low - 0.9 * (high - low)), min(top, high + 0.9 * (high - low)))
 
 
 def _draw_lags(ax: Any, late: FloatArray, max_lag: int | None, every: int) -> None:
@@ -155,7 +166,7 @@ def search(found: TopicSearch, measure: str = "completion", *, ax: Any = None) -
     elif measure == "left_to_right":
         values, errors, name = found.left_to_right, found.left_to_right_se, "left-to-right log-likelihood per token"
     else:
-        values, errors, name = found.measures[measure], found.measures_se[measure], measure.replace("_", " ")
+        values, errors, name = found.measures[measure], found.measures_se[measure], measure
     ax = axes_of(ax, (7.5, 3.8))
     kept = np.isfinite(values)
     if not kept.any():
@@ -168,7 +179,8 @@ def search(found: TopicSearch, measure: str = "completion", *, ax: Any = None) -
     )
     if found.dropped:
         places = [one.n_topics for one in found.dropped]
-        ax.plot(places, [0.03] * len(places), "x", color=GREY, transform=ax.get_xaxis_transform(), label="dropped early")
+        bottom = ax.get_xaxis_transform()
+        ax.plot(places, [0.03] * len(places), "x", color=GREY, transform=bottom, label="dropped early")
     ax.set(xlabel="number of topics", ylabel=name)
     ax.locator_params(axis="x", integer=True)
     tidy(ax)
@@ -244,9 +256,10 @@ def ranks(ranks: AnyArray, n_draws: int, *, n_bins: int = 10, level: float = 0.9
     ax = axes_of(ax, (6.0, 3.2))
     step = (most + 1) / n_bins
     edges = np.arange(n_bins) * step
-    ax.axhspan(low, high, color="0.88", lw=0, zorder=0, label=f"{level:.0%} of uniform ranks")
-    ax.axhline(len(found) / n_bins, color=GREY, lw=0.8, zorder=1)
-    ax.bar(edges, counts, width=step, align="edge", color=COLORS[5], edgecolor="white", alpha=0.85, zorder=2)
+    ax.bar(edges, counts, width=step, align="edge", color=COLORS[5], edgecolor="white")
+    ax.axhspan(low, high, color="0.4", alpha=0.3, lw=0, zorder=2, label=f"{level:.0%} of uniform ranks")
+    ax.axhline(len(found) / n_bins, color="0.2", lw=0.8, zorder=3)
+    ax.locator_params(axis="x", integer=True)
     ax.set(xlabel="rank of the true value", ylabel="trials", xlim=(0, most + 1))
     tidy(ax)
     legend_outside(ax)
@@ -269,13 +282,15 @@ def entropy_over_time(models: Mapping[str, TopicWeights], *, ax: Any = None) -> 
     -------
     matplotlib.axes.Axes
     """
+    if not models:
+        raise InputError("models is empty; give at least one model's topic weights.")
     ax = axes_of(ax, (7.5, 3.6))
     for i, (name, found) in enumerate(models.items()):
         ax.plot(found.times, time_entropy(found.weights), style(i), color=color(i), lw=1.1, label=name)
-        date_axis(ax, as_array("times", found.times))
     ax.set(xlabel="time", ylabel="entropy of topics (nats)")
     tidy(ax)
     legend_outside(ax)
+    date_axis(ax, as_array("times", next(iter(models.values())).times))
     return ax
 
 
@@ -299,6 +314,8 @@ def bucket_lengths(
     matplotlib.axes.Axes
     """
     check_whole("bins", bins, 1)
+    if not models:
+        raise InputError("models is empty; give at least one model's bucket lengths.")
     ax = axes_of(ax, (7.5, 3.6))
     longest = max(float(np.nanmax(as_numbers("lengths", lengths))) for lengths in models.values())
     for i, (name, lengths) in enumerate(models.items()):

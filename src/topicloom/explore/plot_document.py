@@ -14,7 +14,9 @@ _LINE = 1.75  # heights of a line
 _WORDS_WIDE = 0.66  # part of the axes that the words take; bars have the rest
 
 
-def document(model: Any, document: int = 0, X: Any = None, *, n_topics: int = 5, n_words: int = 120, ax: Any = None) -> Any:
+def document(
+    model: Any, document: int = 0, X: Any = None, *, n_topics: int = 5, n_words: int = 120, ax: Any = None
+) -> Any:
     """The words of a document coloured by topic, and beside them the largest topics' shares.
 
     Parameters
@@ -49,14 +51,14 @@ def document(model: Any, document: int = 0, X: Any = None, *, n_topics: int = 5,
         raise InputError(f"document {shown(document)} does not exist; they are numbered 0 to {corpus.n_docs - 1}.")
     one = corpus.select([document])
     theta = model.doc_topic_[document] if X is None else np.asarray(model.transform(one))[0]
-    texts, words = _tokens(one, n_words)
+    texts, words, cut = _tokens(one, n_words)
     best, share = word_topics(model.topic_word_[:, words], theta)
     largest = np.argsort(-theta, kind="stable")[: min(n_topics, len(theta))]
     tone = {int(k): color(i) for i, k in enumerate(largest)}
     ax = axes_of(ax, (9.0, 4.0))
     ax.set_axis_off()
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
-    _write(ax, texts, [(tone.get(int(k)), float(p)) for k, p in zip(best, share, strict=True)], one.n_tokens)
+    _write(ax, texts, [(tone.get(int(k)), float(p)) for k, p in zip(best, share, strict=True)], cut)
     name = f"document {document}" if one.ids is None else f"document {document} ({one.ids[0]})"
     ax.set_title(name, fontsize="medium", loc="left")
     names = labels(model)
@@ -71,21 +73,21 @@ def word_topics(phi: FloatArray, theta: FloatArray) -> tuple[Int64Array, FloatAr
     return best, np.take_along_axis(weight, best[None], axis=0)[0] / weight.sum(axis=0)
 
 
-def _tokens(one: Any, n_words: int) -> tuple[list[str], Int64Array]:
-    """Words as they are shown, and their numbers."""
+def _tokens(one: Any, n_words: int) -> tuple[list[str], Int64Array, bool]:
+    """Words as they are shown, their numbers, and whether there are more."""
     if one.ordered:
         words = one.words[:n_words]
-        return [one.vocabulary[v] for v in words], words.astype(np.int64)
+        return [one.vocabulary[v] for v in words], words.astype(np.int64), one.n_tokens > n_words
     words, counts = np.unique(one.words, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:n_words]
     shown_words = [
         one.vocabulary[v] + (f" ×{n}" if n > 1 else "") for v, n in zip(words[order], counts[order], strict=True)
     ]
-    return shown_words, words[order].astype(np.int64)
+    return shown_words, words[order].astype(np.int64), len(words) > n_words
 
 
-def _write(ax: Any, texts: list[str], tones: list[tuple[str | None, float]], of: int) -> None:
-    """Words line by line, as wide as they are when drawn."""
+def _write(ax: Any, texts: list[str], tones: list[tuple[str | None, float]], cut: bool) -> None:
+    """Words line by line, as wide as they are when drawn; with … at the end if there are more."""
     figure = ax.figure
     figure.draw_without_rendering()  # so that the axes have their final size
     box = ax.get_window_extent()
@@ -93,7 +95,7 @@ def _write(ax: Any, texts: list[str], tones: list[tuple[str | None, float]], of:
     x, y, line = 0.0, 1.0, _LINE * _FONT * point / box.height
     blank = 0.45 * _FONT * point / box.width
     for written, (text, (tone, share)) in enumerate(zip(texts, tones, strict=True)):
-        patch = None if tone is None else {"facecolor": tone, "alpha": 0.15 + 0.5 * share, "lw": 0, "pad": 1.5}
+        patch = None if tone is None else {"facecolor": tone, "alpha": 0.12 + 0.45 * share, "lw": 0, "pad": 1.5}
         word = ax.text(x, y, text, fontsize=_FONT, va="top", bbox=patch)
         width = word.get_window_extent().width / box.width
         if x > 0 and x + width > _WORDS_WIDE:
@@ -104,7 +106,7 @@ def _write(ax: Any, texts: list[str], tones: list[tuple[str | None, float]], of:
             word.set_bbox(None)
             return
         x += width + blank
-    if len(texts) < of:
+    if cut:
         ax.text(x, y, "…", fontsize=_FONT, va="top")
 
 

@@ -68,8 +68,8 @@ def transition_graph(model: Any, *, states: Sequence[str] | None = None, least: 
     Returns
     -------
     matplotlib.axes.Axes
-        Circles are as large as the share of time that the chain spends in a state in the long run; the number in a
-        circle's second line is the probability of staying.
+        Circles are the larger the more time the chain spends in a state in the long run. Beside each is how likely the
+        chain is to stay.
     """
     moves, names = _moves(model), _state_names(model, states)
     check_number("least", least, 0.0, 1.0)
@@ -88,10 +88,14 @@ def transition_graph(model: Any, *, states: Sequence[str] | None = None, least: 
                 })  # fmt: skip
     ax.scatter(at[:, 0], at[:, 1], s=size, c=[color(i) for i in range(n)], alpha=1.0, edgecolor="white", zorder=2)
     for i, (x, y) in enumerate(at):
-        ax.annotate(f"{i}\n{stay[i]:.2f}", (x, y), ha="center", va="center", color="white", zorder=3, fontsize="small")
-        out = {"textcoords": "offset points", "xytext": (0, -0.5 * np.sqrt(size[i]) - 4), "fontsize": "small"}
-        ax.annotate(names[i], (x, y), ha="center", va="top", zorder=3, **out)
-    ax.set(xlim=(-1.45, 1.45), ylim=(-1.5, 1.35))
+        ax.annotate(str(i), (x, y), ha="center", va="center", color="white", zorder=3, fontweight="bold")
+        away = 0.5 * np.sqrt(size[i]) + 4.0  # points from the centre, away from all arrows
+        ax.annotate(
+            f"{names[i]}\nstays {stay[i]:.0%}", (x, y), textcoords="offset points", fontsize="small", zorder=3,
+            xytext=(away * x, away * y if n > 1 else away), ha="left" if x > 0.3 else "right" if x < -0.3 else "center",
+            va="top" if y < -0.3 else "bottom" if y > 0.3 or n == 1 else "center",
+        )  # fmt: skip
+    ax.set(xlim=(-1.6, 1.6), ylim=(-1.4, 1.4))
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
@@ -176,16 +180,18 @@ def classes(model: Any, topics: Sequence[int] | None = None, *, n_words: int = 4
         raise InputError(f"{type(model).__name__} has no weights of topics; give a fitted MedLDA model.")
     if len(model._groups) > 1:
         raise InputError(
-            'with multi_class="ovr" each class has topics of its own, which stand in no common table; use class_topics, '
-            'or fit with multi_class="multitask".'
+            'with multi_class="ovr" each class has topics of its own, which stand in no common table; use '
+            'class_topics(), or fit with multi_class="multitask".'
         )
     weights = np.asarray(model.coef_).T  # [K, tasks]
     directions = [(name, task) for name, task, sign in model._directions() if sign > 0]
     names = labels(model, n_words)
     chosen = chosen_topics(topics, len(names), np.abs(weights).max(axis=1), 30)
-    shown = weights[np.ix_(chosen, [task for _, task in directions])]
-    # Topics that speak for the same class stand together.
-    order = np.lexsort((-shown.max(axis=1), shown.argmax(axis=1))) if topics is None else np.arange(len(chosen))
+    shown = weights[chosen][:, [task for _, task in directions]]
+    best = shown.max(axis=1)
+    # Topics that speak for the same class stand together, and last those that speak for none.
+    by_class = np.lexsort((-best, shown.argmax(axis=1), best <= 0.1 * np.abs(shown).max()))
+    order = by_class if topics is None else np.arange(len(chosen))
     return draw_weights(
         shown[order], [names[k] for k in chosen[order]], [str(name) for name, _ in directions], ax=ax
     )  # fmt: skip
@@ -223,8 +229,9 @@ def draw_weights(weights: AnyArray, rows: Sequence[str], columns: Sequence[str],
 
 def _numbers_in_cells(ax: Any, values: FloatArray, form: str, white: AnyArray) -> None:
     for (i, j), value in np.ndenumerate(values):
+        text = form.format(round(float(value), 2) + 0.0)
         ax.text(
-            j, i, form.format(value), ha="center", va="center", fontsize="x-small",
+            j, i, "0.0" if text == "-0.0" else text.replace("-", "−"), ha="center", va="center", fontsize="x-small",
             color="white" if white[i, j] else "black",
         )  # fmt: skip
 

@@ -1,10 +1,10 @@
-"""How much of the documents topics make up: over time, by group, differences and trends, each with its interval.
+"""How much of the documents topics make up: over time and by group, with intervals where the model has them.
 
 Functions that take a model read means and intervals from the library's own; those that start with ``draw_`` take
 plain arrays, of any model or tool.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from topicloom.evaluation.collections import draw_interval
 from topicloom.evaluation.trends import as_periods, topic_weights
 from topicloom.explore.plot_style import (
     COLORS,
-    GREY,
     MARKERS,
     axes_of,
     check_labels,
@@ -31,9 +30,11 @@ from topicloom.explore.plot_style import (
     legend_outside,
     panels_of,
     percent_axis,
+    pyplot,
     reach,
     style,
     tidy,
+    wrapped,
 )  # fmt: skip
 
 _MOST_LINES = 6
@@ -129,11 +130,11 @@ def draw_over_time(
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("share of the documents")
     percent_axis(ax.yaxis)
-    date_axis(ax, when)
     tidy(ax)
     legend_outside(ax)
     if counts is not None:
         _count_strip(ax, when, as_numbers("counts", counts))
+    date_axis(ax, when)
     return ax
 
 
@@ -257,7 +258,7 @@ def draw_by_group(
         ax.axhline(line, color="0.9", lw=0.6, zorder=0)
     ax.set_yticks(at, names, fontsize="small")
     ax.set_ylim(n_topics - 0.5, -0.5)
-    ax.set_xlim(left=0.0)
+    ax.set_xlim(left=-0.015 * float((middle if limits is None else limits[1]).max()))
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("share of the group")
     percent_axis(ax.xaxis)
@@ -313,12 +314,13 @@ def draw_group_panels(
     n_groups, n_topics = middle.shape
     names, limits = check_labels("labels", labels, n_topics, "topic"), _limits(lower, upper, middle.shape)
     of_groups = _with_counts(check_labels("groups", groups, n_groups, "group"), counts)
-    figure, panels = panels_of(n_topics, columns, (max(2.2, 0.22 * n_groups + 0.8), 2.0), share=True)
+    width = max(2.4, 0.22 * n_groups + 0.8)
+    figure, panels = panels_of(n_topics, columns, (width, 2.0), share=True)
     at = np.arange(n_groups)
     for k, ax in enumerate(panels):
         bars = None if limits is None else reach(middle[:, k], limits[0][:, k], limits[1][:, k])
         ax.bar(at, middle[:, k], yerr=bars, color=COLORS[5], error_kw={"lw": 0.9, "ecolor": "0.2"})
-        ax.set_title(names[k], fontsize="small", loc="left")
+        ax.set_title(wrapped(names[k], width), fontsize="small", loc="left")
         ax.set_xticks(at, of_groups, rotation=90, fontsize="x-small")
         ax.tick_params(axis="x", length=0)
         ax.tick_params(axis="y", labelsize="x-small")
@@ -334,9 +336,7 @@ def _shade(number: int, of: int) -> Any:
     """A colour for each group; of many groups, which have an order, along viridis."""
     if of <= len(COLORS):
         return color(number)
-    from matplotlib import colormaps
-
-    return colormaps["viridis"](0.95 * number / (of - 1))
+    return pyplot().colormaps["viridis"](0.95 * number / (of - 1))
 
 
 def _with_counts(names: list[str], counts: AnyArray | None) -> list[str]:
@@ -373,104 +373,3 @@ def _shares_of_collections(model: CollectionModel, groups: By | None, level: flo
         merged, numbers = model._merged(groups)  # type: ignore[arg-type]
         counts = np.bincount(numbers, model.collection_docs_)[[merged.index(name) for name in names]]
     return Shares(names, counts.astype(np.int64), mean, lower, upper)
-
-
-# -- effects -----------------------------------------------------------------------------------------------------
-
-
-def effects(
-    model: CollectionModel, first: Hashable = None, second: Hashable = None, *, topics: Sequence[int] | None = None,
-    level: float = 0.9, ax: Any = None,
-) -> Any:  # fmt: skip
-    """Differences between two collections, or trends over all of them, of a ``CompoundLDA``, largest first.
-
-    Parameters
-    ----------
-    model : fitted CompoundLDA
-    first, second : labels of collections, default=None
-        The share in the first less that in the second (``model.differences``). None: the slope of each topic's share
-        over all collections, by their value (``model.trends``).
-    topics : sequence of int, default=None
-        None: all.
-    level : float, default=0.9
-        Probability of the intervals.
-    ax : matplotlib.axes.Axes, default=None
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A filled mark is one whose interval does not hold 0. On the right is the probability that the effect is
-        positive.
-    """
-    if not isinstance(model, CollectionModel):
-        raise InputError(f"effects need a CompoundLDA, whose collections have intervals, not {type(model).__name__}.")
-    if (first is None) != (second is None):
-        raise InputError("a difference needs two collections; give first and second, or none of them for trends.")
-    if first is None:
-        columns, unit = model._trend_columns(level=level), model._order().unit
-        what = f"change of the share per {unit or 'collection'}"
-        if unit == "unit":
-            what = "change of the share per unit of the collections' value"
-    else:
-        columns = model._difference_columns(first, second, level)
-        what = f"share in {first} less share in {second}"
-    names = labels(model)
-    chosen = chosen_topics(topics, len(names))
-    mean, lower, upper, probability = (
-        np.asarray(columns[name])[chosen] for name in ("mean", "lower", "upper", "probability")
-    )
-    return draw_effects(
-        mean, lower, upper, labels=[names[k] for k in chosen], probability=probability, xlabel=what, ax=ax
-    )
-
-
-def draw_effects(
-    mean: AnyArray, lower: AnyArray, upper: AnyArray, *, labels: Sequence[str] | None = None,
-    probability: AnyArray | None = None, xlabel: str = "effect", ax: Any = None,
-) -> Any:  # fmt: skip
-    """Effects with their intervals from plain arrays, largest first.
-
-    Parameters
-    ----------
-    mean, lower, upper : arrays of shape (n_topics,)
-    labels : sequence of str, default=None
-    probability : array of shape (n_topics,), default=None
-        That an effect is above 0.
-    xlabel : str, default="effect"
-    ax : matplotlib.axes.Axes, default=None
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
-    middle = as_numbers("mean", mean)
-    n = middle.size
-    low, high = (as_numbers(name, values) for name, values in (("lower", lower), ("upper", upper)))
-    if middle.ndim != 1 or n == 0 or low.shape != middle.shape or high.shape != middle.shape:
-        raise InputError("mean, lower and upper must have one number for each topic.")
-    names = check_labels("labels", labels, n, "topic")
-    order = np.argsort(-middle, kind="stable")
-    ax = axes_of(ax, (7.0, 1.0 + 0.27 * n))
-    ax.axvline(0.0, color=GREY, lw=0.8, zorder=0)
-    for place, k in enumerate(order.tolist()):
-        sure = low[k] > 0 or high[k] < 0
-        tone = COLORS[0] if middle[k] > 0 else COLORS[1]
-        bars = reach(middle[k : k + 1], low[k : k + 1], high[k : k + 1])
-        ax.errorbar([middle[k]], [place], xerr=bars, fmt="o", ms=5, color=tone, mfc=tone if sure else "white", lw=1.3)
-    ax.set_yticks(np.arange(n), [names[k] for k in order], fontsize="small")
-    ax.set_ylim(n - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(xlabel)
-    tidy(ax)
-    if probability is not None:
-        _probabilities(ax, as_numbers("probability", probability), order)
-    return ax
-
-
-def _probabilities(ax: Any, probability: FloatArray, order: Int64Array) -> None:
-    if probability.shape != order.shape:
-        raise InputError(f"probability has shape {probability.shape}; give one for each of {len(order)} topics.")
-    shown = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": "small", "color": "0.3"}
-    for place, k in enumerate(order.tolist()):
-        ax.annotate(f"{probability[k]:.2f}", (1.02, place), **shown)
-    ax.annotate("P(> 0)", (1.02, 1.0), xycoords="axes fraction", va="bottom", fontsize="small", color="0.3")

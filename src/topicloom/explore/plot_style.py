@@ -4,7 +4,9 @@ Figures are made with matplotlib's constrained layout, so that legends beside th
 shown and no global setting is changed.
 """
 
+import textwrap
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 STYLES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#777777"
+_PER_DATE = 0.55  # inches
 
 
 def pyplot() -> Any:
@@ -29,6 +32,12 @@ def pyplot() -> Any:
     except ImportError as error:
         raise MissingExtraError("plots need matplotlib; pip install 'topicloom[plot]'.") from error
     return plt
+
+
+def part(name: str) -> Any:
+    """A module of matplotlib."""
+    pyplot()
+    return import_module(f"matplotlib.{name}")
 
 
 def axes_of(ax: Any, size: tuple[float, float] | None = None) -> Any:
@@ -63,30 +72,36 @@ def legend_outside(ax: Any, **more: Any) -> None:
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False, **more)
 
 
+def wrapped(text: str, inches: float) -> str:
+    """A small title in as many lines as a panel of this width needs."""
+    return textwrap.fill(text, max(12, int(13 * inches)), break_long_words=False, break_on_hyphens=False)
+
+
 def tidy(ax: Any) -> None:
     """Without the lines above and on the right, which show nothing."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def date_axis(ax: Any, times: AnyArray) -> None:
-    """Ticks that do not overlap: at round dates, written once where they share a year or month; or at whole numbers."""
-    pyplot()
-    from matplotlib import dates, ticker
+    """Ticks that do not overlap: at round dates, written once where they share a year or month; or at whole numbers.
 
+    Call it last: there are as many ticks as the axes have room for.
+    """
+    ax.figure.draw_without_rendering()  # so that the axes have their final size
+    most = int(np.clip(ax.get_window_extent().width / ax.figure.dpi / _PER_DATE, 3, 8))
     if times.dtype.kind == "M":
-        locator = dates.AutoDateLocator(minticks=3, maxticks=7)
+        dates = part("dates")
+        locator = dates.AutoDateLocator(minticks=2, maxticks=most)
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     elif times.dtype.kind in "iu" or np.all(times == np.floor(times)):
-        ax.xaxis.set_major_locator(ticker.MaxNLocator(7, integer=True))
+        ticker = part("ticker")
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(most, integer=True))
         ax.xaxis.set_major_formatter(ticker.FormatStrFormatter("%d"))
 
 
-def percent_axis(axis: Any) -> None:
-    pyplot()
-    from matplotlib import ticker
-
-    axis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=None))
+def percent_axis(axis: Any, symbol: str = "%") -> None:
+    axis.set_major_formatter(part("ticker").PercentFormatter(1.0, symbol=symbol))
 
 
 # -- topics ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,9 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._checks import as_numbers
 from topicloom.diagnostics.word_lists import By, topic_words
+from topicloom.errors import InputError
 from topicloom.evaluation.clusters import Distance, Linkage, topic_linkage
 from topicloom.evaluation.positions import topic_positions
 from topicloom.explore.plot_style import (
@@ -20,8 +22,10 @@ from topicloom.explore.plot_style import (
     panels_of,
     sizes,
     tidy,
+    wrapped,
 )  # fmt: skip
 
+_PANEL = 2.9  # inches wide
 _LARGEST_CIRCLE = 2200.0  # points², of a topic with a fifth of the tokens
 
 
@@ -58,11 +62,11 @@ def topics(
     """
     names, words = labels(model), _words(model, n_words, by)
     chosen = chosen_topics(topics, len(names))
-    figure, panels = panels_of(len(chosen), columns, (2.9, 0.45 + 0.22 * n_words))
+    figure, panels = panels_of(len(chosen), columns, (_PANEL, 0.45 + 0.22 * n_words))
     shares = sizes(model)
     for ax, k in zip(panels, chosen.tolist(), strict=True):
         word_bars(ax, *words[k])
-        ax.set_title(f"{names[k]} ({shares[k]:.1%})", fontsize="small", loc="left")
+        ax.set_title(wrapped(f"{names[k]} ({shares[k]:.1%})", _PANEL), fontsize="small", loc="left")
     return figure
 
 
@@ -143,8 +147,6 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
     order = np.argsort(-share, kind="stable")  # small circles over large ones
     area = _LARGEST_CIRCLE * share / max(0.2, float(share.max()))
     ax.scatter(x[order], y[order], s=area[order], color=COLORS[0], alpha=0.35, edgecolor=COLORS[0], lw=0.8)
-    for k in range(len(names)):
-        ax.annotate(str(k), (x[k], y[k]), ha="center", va="center", fontsize="small")
     ax.axhline(0.0, color="0.85", lw=0.6, zorder=0)
     ax.axvline(0.0, color="0.85", lw=0.6, zorder=0)
     ax.margins(0.12)
@@ -155,7 +157,30 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
     listed = chosen_topics(topics, len(names), share, 30)
     key = "\n".join(f"{names[k]} ({share[k]:.1%})" for k in listed.tolist())
     ax.annotate(key, (1.02, 1.0), xycoords="axes fraction", va="top", fontsize="small", linespacing=1.35)
+    _write_numbers(ax, found.positions, np.sqrt(area) / 2)
     return ax
+
+
+def _write_numbers(ax: Any, positions: FloatArray, radius: FloatArray) -> None:
+    """Topics' numbers in their circles, or beside them where another number stands; ``radius`` is in points."""
+    ax.figure.draw_without_rendering()  # so that the axes have their final size
+    points = ax.transData.transform(positions) * 72.0 / ax.figure.dpi
+    boxes: list[tuple[float, float, float]] = []  # centre and half width of numbers that are written, in points
+    for k in np.argsort(-radius, kind="stable").tolist():
+        half = 2.8 * len(str(k)) + 0.7
+        far = radius[k] + 4.0
+        places = [(0.0, 0.0), (far + half, 0.0), (-far - half, 0.0), (0.0, far + 2.0), (0.0, -far - 2.0)]
+        places += [(dx * (far + half), dy * far) for dx in (0.8, -0.8) for dy in (0.9, -0.9)]
+        free = [shift for shift in places if _is_free(points[k] + shift, half, boxes)]
+        shift = free[0] if free else (0.0, 0.0)
+        boxes.append((*(points[k] + shift), half))
+        ax.annotate(
+            str(k), positions[k], xytext=shift, textcoords="offset points", ha="center", va="center", fontsize="small"
+        )
+
+
+def _is_free(at: FloatArray, half: float, boxes: list[tuple[float, float, float]]) -> bool:
+    return all(abs(at[0] - x) > half + other or abs(at[1] - y) > 8.5 for x, y, other in boxes)
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------
@@ -217,16 +242,13 @@ def draw_tree(
         ax.scatter(np.zeros(n), at, s=300.0 * size[order] / size.max(), color=COLORS[0], zorder=3, clip_on=False)
     ax.yaxis.tick_right()
     ax.set_yticks(at, [names[k] for k in order], fontsize="small")
-    ax.tick_params(axis="y", length=0, pad=10)
+    ax.tick_params(axis="y", length=0, pad=12)
     ax.set_xlabel(f"distance ({metric})")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
 
 
 def _check_shares(shares: AnyArray, n: int) -> FloatArray:
-    from topicloom.corpus._checks import as_numbers
-    from topicloom.errors import InputError
-
     found = as_numbers("shares", shares)
     if found.shape != (n,) or not np.all(np.isfinite(found) & (found >= 0)) or not found.any():
         raise InputError(f"shares must have a number of 0 or more for each of {n} topics, not all 0.")

@@ -14,14 +14,13 @@ from topicloom.explore.plot_chains import (
     search,
 )
 from topicloom.explore.plot_document import document
+from topicloom.explore.plot_effects import draw_effects, effects
 from topicloom.explore.plot_families import classes, draw_weights, emissions, simplex, transition_graph, transitions
 from topicloom.explore.plot_prevalence import (
     by_group,
     draw_by_group,
-    draw_effects,
     draw_group_panels,
     draw_over_time,
-    effects,
     group_panels,
     over_time,
 )
