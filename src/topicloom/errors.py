@@ -61,6 +61,10 @@ class AlikeTopicsWarning(UserWarning):
     """The topics of a fitted model are as good as one."""
 
 
+class TopicNamesWarning(UserWarning):
+    """Another chain is published than the one whose topics were named; the names are dropped."""
+
+
 class PriorsWarning(UserWarning):
     """Learned priors outweigh the data, which cannot tell what they should be."""
 

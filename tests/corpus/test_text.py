@@ -121,7 +121,7 @@ def test_texts_are_read_once_and_not_held():
             most = max(most, len(held))
             yield text
 
-    corpus = from_texts(generate())
+    corpus = from_texts(generate(), keep_texts=False)
     assert corpus.n_docs == 50
     assert most <= 3  # the one being made, the one being cut, and a generator's last
 

@@ -9,7 +9,7 @@ import pytest
 from topicloom import HMM, LDA, CompoundLDA, LabeledLDA, MedLDAClassifier
 from topicloom.diagnostics.word_lists import topic_words
 from topicloom.errors import InputError, MissingExtraError
-from topicloom.evaluation import topic_positions, topic_sizes
+from topicloom.evaluation import topic_map, topic_sizes
 from topicloom.explore import plots
 from topicloom.explore.plot_document import word_topics
 
@@ -57,10 +57,10 @@ def test_topics(plt: Any, lda: LDA) -> None:
 
 def test_map(plt: Any, lda: LDA) -> None:
     ax = plots.topic_map(lda)
-    found, shares = topic_positions(lda.topic_word_), topic_sizes(lda.doc_topic_, lda.corpus_.doc_lengths)
+    found, shares = topic_map(lda.topic_word_), topic_sizes(lda.doc_topic_, lda.corpus_.doc_lengths)
     (circles,) = ax.collections
     order = np.argsort(-shares, kind="stable")
-    np.testing.assert_allclose(circles.get_offsets(), found.positions[order])
+    np.testing.assert_allclose(circles.get_offsets(), found.places[order])
     area = circles.get_sizes()
     np.testing.assert_allclose(area / area.sum(), shares[order] / shares.sum())
     key, *numbers = sorted(texts_of(ax.texts), key=len, reverse=True)

@@ -31,7 +31,7 @@ def write(rng: random.Random, folder: Path) -> None:
     }
     metadata = {name: value for name, value in known.items() if rng.random() < 0.4}
     if rng.random() < 0.5:
-        corpus = from_texts(["river bank", "money bank", "tea"][:n_docs], **metadata)
+        corpus = from_texts(["river bänk", "money bank", "tea"][:n_docs], **metadata)
     else:
         corpus = from_matrix([[rng.choice((0, 1, 0.5)) for _ in range(3)] for _ in range(n_docs)], **metadata)
     save_corpus(corpus, path)
@@ -111,4 +111,7 @@ def parse(path: Path) -> Expected:
         groups=texts.get("groups"),
         responses=arrays.get("responses"),
         times=times,
+        texts=[bytes(arrays["texts"][a:b]).decode() for a, b in pairwise(arrays["texts_ptr"])]
+        if "texts" in arrays
+        else None,
     )

@@ -34,6 +34,7 @@ class Expected:
     groups: list[Any] | None = None
     responses: list[float] | None = None
     times: list[Any] | None = None
+    texts: list[str] | None = None  # compared only if they are given
 
 
 def attempted(read: Callable[[], Corpus], parse: Callable[[], Expected]) -> str:
@@ -72,6 +73,8 @@ def compare(corpus: Corpus, expected: Expected) -> None:
         if isinstance(value, np.ndarray):
             value = value.tolist()
         same(None if value is None else list(value), wanted_value, name)
+    if corpus.texts is not None and expected.texts is not None:
+        same(list(corpus.texts), expected.texts, "texts")
 
 
 def same(found: Any, wanted: Any, what: str) -> None:

@@ -14,6 +14,14 @@ _ENTRIES: dict[str, list[Any]] = {
     "seed": ["1", None, 2**70, 1.5, True],
     "run": [None, 5],
     "params": [None, [], "n_components"],
+    "names": [
+        None,
+        [],
+        {"chain": 0},
+        {"chain": "0", "topics": []},
+        {"chain": 0, "topics": [3]},
+        {"chain": 9, "topics": []},
+    ],
     "files": [None, [], {}, {"corpus": "corpus.safetensors"}],
 }
 

@@ -32,8 +32,8 @@ _SHORT = {"predict_options": {"burn_in": 1, "n_samples": 1, "n_chains": 1}}
 _VARIATIONAL = {**_QUICK, "tol": 0.0}
 
 
-def _corpus() -> Corpus:
-    return topicloom.from_texts(_TEXTS, ids=[f"d{d}" for d in range(len(_TEXTS))])
+def _corpus(*, keep_texts: bool = False) -> Corpus:
+    return topicloom.from_texts(_TEXTS, ids=[f"d{d}" for d in range(len(_TEXTS))], keep_texts=keep_texts)
 
 
 _KEPT = tempfile.TemporaryDirectory(prefix="small-models-")
@@ -41,7 +41,7 @@ _KEPT = tempfile.TemporaryDirectory(prefix="small-models-")
 
 def _mapped_corpus() -> Corpus:
     path = Path(_KEPT.name, "a.corpus")
-    save_corpus(_corpus(), path, mapped=True)
+    save_corpus(_corpus(keep_texts=True), path, mapped=True)
     return load_corpus(path)
 
 

@@ -10,9 +10,12 @@ from topicloom.cli.collections import fit_collections, prevalence
 from topicloom.cli.compare import compare
 from topicloom.cli.demo import demo
 from topicloom.cli.diagnose import diagnose
+from topicloom.cli.documents import docs, name
+from topicloom.cli.explore import explore
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
 from topicloom.cli.labels import fit_labels, predict
+from topicloom.cli.report import report
 from topicloom.cli.results import evaluate, topics, transform
 from topicloom.cli.search import search_topics
 from topicloom.cli.supervised import fit_supervised
@@ -28,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare):
+for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare, explore, docs, name, report):
     app.command()(as_command(command))
 
 

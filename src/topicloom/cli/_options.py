@@ -26,10 +26,22 @@ class Cutting:
     max_words: Annotated[int | None, Option(help="Keep that many of the most frequent words.")] = None
     token_pattern: Annotated[str | None, Option(help="Regular expression of a word.", metavar="REGEX")] = None
     keep_case: Annotated[bool, Option("--keep-case", help="Keep capital letters.")] = False
+    keep_texts: Annotated[
+        bool | None,
+        Option(
+            "--keep-texts/--no-texts",
+            help="Keep the texts, to show them beside results, or not (default: up to 50 million characters).",
+            show_default=False,
+        ),
+    ] = None
     label_column: Annotated[str | None, Option(help="Column that holds labels.")] = None
     group_column: Annotated[str | None, Option(help="Column that holds groups.")] = None
     response_column: Annotated[str | None, Option(help="Column that holds numbers to predict.")] = None
     time_column: Annotated[str | None, Option(help="Column that holds times.")] = None
+
+    def told(self) -> dict[str, Any]:
+        """Options as they were given, for the command that makes a model again."""
+        return {name: value for name, value in vars(self).items() if value not in (None, False) or name == "keep_texts"}
 
     def options(self) -> dict[str, Any]:
         return {
@@ -39,6 +51,7 @@ class Cutting:
             "max_words": self.max_words,
             "token_pattern": self.token_pattern,
             "lowercase": False if self.keep_case else None,
+            "keep_texts": self.keep_texts,
             "label_column": self.label_column,
             "group_column": self.group_column,
             "response_column": self.response_column,

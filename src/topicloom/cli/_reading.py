@@ -57,8 +57,8 @@ class Reading:
 
     # -- what a fit leaves for later commands ----------------------------------------------------------------------
 
-    def read_to_fit(self, path: Path, **options: Any) -> "Corpus":
-        """A corpus that knows how it was read."""
+    def read_to_fit(self, path: Path, told: dict[str, Any], **options: Any) -> "Corpus":
+        """A corpus that knows how it was read; ``told`` are options of the command that say how texts are cut."""
         corpus = self.read(path, **options)
         spec = _format(path, self.format)
         name = self.format or _told_by_name(path)
@@ -66,8 +66,11 @@ class Reading:
         values = {**vars(self), **{name: value for name, value in options.items() if name.endswith("_column")}}
         readable = (*spec.options, *(["encoding"] if spec.encoded else []))
         kept = {key: values.get(key) or defaults.get(key) for key in readable if key in values}
-        told = {"format": name, "told_by_name": _told_by_name(path), "vocab": self.vocab is not None}
-        return replace(corpus, reading={key: value for key, value in {**kept, **told}.items() if value})
+        known: dict[str, Any] = {"format": name, "told_by_name": _told_by_name(path), "vocab": self.vocab is not None}
+        given = {key: value for key, value in {**vars(self), **told}.items() if value is not None}
+        command = {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
+        known["command"] = {"input": str(path), "options": command}
+        return replace(corpus, reading={key: value for key, value in {**kept, **known}.items() if value})
 
     def read_new(
         self, path: Path, model: "TopicModel", wanted: Collection[str] = (), **columns: str | None
@@ -98,7 +101,7 @@ class Reading:
                 return as_fitted.read(path, **more).with_vocabulary(model.vocabulary_)
             how = model._text_options
             more = chosen if how is None else {**chosen, **how._asdict()}
-            return as_fitted.read(path, vocabulary=model.vocabulary_, **more)
+            return as_fitted.read(path, vocabulary=model.vocabulary_, keep_texts=False, **more)
         except InputError as error:
             raise _explained(error, remembered) from None
 

@@ -105,7 +105,7 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
-    **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior")},
+    **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior", "keep_texts")},
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
 }

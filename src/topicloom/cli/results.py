@@ -46,6 +46,7 @@ def topics(
             [
                 {
                     "topic": k,
+                    "name": model.topic_names_[k],
                     "share": float(shares[k]),
                     "alpha": float(model.alpha_[k]),
                     "words": [{"word": word, "probability": p} for word, p in best],
@@ -54,24 +55,30 @@ def topics(
             ]
         )
     elif csv:
+        names = model.topic_names_
+        named = any(names)  # a column only if a topic has a name
         rows = [
-            [k, rank, word, p]
+            [k, *([names[k] or ""] if named else []), rank, word, p]
             for k, best in enumerate(_best_words(model, words))
             for rank, (word, p) in enumerate(best, 1)
         ]
-        write_rows(sys.stdout, ["topic", "rank", "word", "probability"], rows)
+        write_rows(sys.stdout, ["topic", *(["name"] if named else []), "rank", "word", "probability"], rows)
     else:
         show_topics(model, words)
 
 
 def show_topics(model: "LDA", n_words: int) -> None:
-    shares, names = topic_shares(model), getattr(model, "classes_", None)  # topics may be labels
+    shares, names = topic_shares(model), model.topic_names_
+    labels = all(model._own_names())  # topics are labels
     rows = [
-        [str(k if names is None else names[k]), f"{shares[k]:.1%}", " ".join(word for word, _ in best)]
+        [
+            *([] if labels else [str(k)]), *([names[k] or ""] if any(names) else []), f"{shares[k]:.1%}",
+            " ".join(word for word, _ in best),
+        ]
         for k, best in enumerate(_best_words(model, n_words))
-    ]
-    heading = ("topic", True) if names is None else ("label", False)
-    show_table(None, [heading, ("share", True), ("words", False)], rows)
+    ]  # fmt: skip
+    heading = [("label", False)] if labels else [("topic", True), *([("name", False)] if any(names) else [])]
+    show_table(None, [*heading, ("share", True), ("words", False)], rows)
 
 
 def topic_shares(model: "LDA") -> "FloatArray":
@@ -118,7 +125,7 @@ def transform(
 
     A document's answer depends on its words and the model alone, not on the other documents of the file.
     """
-    suffixes: dict[str, Callable[[IO[bytes], Corpus, FloatArray], None]]
+    suffixes: dict[str, Callable[[IO[bytes], Corpus, FloatArray, Any], None]]
     suffixes = {".csv": _write_csv, ".jsonl": _write_jsonl, ".npy": _write_npy}
     if out is not None and out.suffix not in suffixes:
         raise InputError(f"{out}: the name must end in .csv, .jsonl or .npy, which says what to write.")
@@ -134,20 +141,21 @@ def transform(
         from topicloom.corpus._lines import replacing
 
         with replacing(out) as file:
-            suffixes[out.suffix](file, corpus, theta)
+            suffixes[out.suffix](file, corpus, theta, model.topic_names_)
         say(f"topic proportions of {counted(corpus.n_docs, 'documents')} are in {out}.")
     if json:
         show_json(
             {
                 "documents": corpus.n_docs,
                 "topics": int(theta.shape[1]),
+                "topic_names": list(model.topic_names_),
                 "unknown_share": unknown_share(corpus),
                 "out": None if out is None else str(out),
                 "doc_topics": list(_records(corpus, theta)) if out is None else None,
             }
         )
     elif out is None:
-        write_doc_topics(sys.stdout, corpus, theta)
+        write_doc_topics(sys.stdout, corpus, theta, model.topic_names_)
 
 
 def _collections(model: Any) -> list[str]:
@@ -165,9 +173,12 @@ def _records(corpus: "Corpus", theta: "FloatArray") -> Iterator[dict[str, Any]]:
         }
 
 
-def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray") -> None:
-    """A line a document: id, tokens, unknown tokens, and its share of each topic."""
-    header = ["id", "tokens", "unknown", *(f"topic_{k}" for k in range(theta.shape[1]))]
+def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray", names: Any = None) -> None:
+    """A line a document: id, tokens, unknown tokens, and its share of each topic, by its name if it has one."""
+    from topicloom.engine.estimator.tables import topic_columns
+
+    header = ["id", "tokens", "unknown"]
+    header += topic_columns(theta.shape[1], names, header)
     write_rows(file, header, ([r["id"], r["tokens"], r["unknown"], *r["topics"]] for r in _records(corpus, theta)))
 
 
@@ -177,17 +188,17 @@ def write_rows(file: IO[str], header: list[str], rows: Any) -> None:
     writer.writerows(rows)
 
 
-def _write_csv(file: IO[bytes], corpus: "Corpus", theta: "FloatArray") -> None:
+def _write_csv(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
     with as_text(file) as text:
-        write_doc_topics(text, corpus, theta)
+        write_doc_topics(text, corpus, theta, names)
 
 
-def _write_jsonl(file: IO[bytes], corpus: "Corpus", theta: "FloatArray") -> None:
+def _write_jsonl(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
     for record in _records(corpus, theta):
         file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
-def _write_npy(file: IO[bytes], corpus: "Corpus", theta: "FloatArray") -> None:
+def _write_npy(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
     import numpy as np
 
     np.save(file, theta)

@@ -89,12 +89,19 @@ def _corpus(path: Path, rows: Iterable[Row], vocabulary: Vocabulary, options: di
 def read_txt(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One document a line; a blank line is a document without words."""
     rows = ((f"line {n}", {"text": line}) for n, line in enumerate(text_lines(path, encoding), 1))
-    return _corpus(path, rows, vocabulary, options)
+    return _without_breaks(_corpus(path, rows, vocabulary, options))
+
+
+def _without_breaks(corpus: Corpus) -> Corpus:
+    """Kept texts without what ended their lines, which a tokenizer has seen."""
+    return (
+        corpus if corpus.texts is None else corpus.with_metadata(texts=[text.rstrip("\r\n") for text in corpus.texts])
+    )
 
 
 def read_mallet(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
-    return _corpus(path, _mallet_rows(path, encoding), vocabulary, options)
+    return _without_breaks(_corpus(path, _mallet_rows(path, encoding), vocabulary, options))
 
 
 _MALLET_TABS = re.compile(r"(\S+)\t([^\t]*)\t(.*)", re.DOTALL)

@@ -5,7 +5,7 @@ Whether the "words" are words, genomic regions or products does not matter here.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus import _texts
 from topicloom.corpus._checks import (
     as_array,
     check_each,
@@ -35,6 +36,7 @@ from topicloom.corpus._limits import FREE, PER_ENTRY, check_memory
 from topicloom.corpus._matrices import as_csr
 from topicloom.errors import InputError, counted
 
+_KNOWN = ("ids", "labels", "groups", "responses", "times")
 _CHUNK = 1 << 22  # entries of the stream looked at together
 R = TypeVar("R")
 
@@ -69,7 +71,8 @@ class Corpus:
     ``words[doc_ptr[d]:doc_ptr[d + 1]]`` are the words of document ``d``. With ``weights`` each entry of the
     stream stands for that much of a token (tf-idf, say) and samplers, which need whole tokens, refuse the
     corpus. ``ordered`` says whether the stream keeps the order of the text. Arrays are made read-only; rows
-    are never dropped, so metadata stay aligned, and empty documents are marked by ``empty_docs``.
+    are never dropped, so metadata stay aligned, and empty documents are marked by ``empty_docs``. ``texts`` are the
+    original texts, if they were kept; no model is fitted to them, and ``fingerprint`` leaves them out.
     """
 
     words: Int32Array
@@ -85,6 +88,7 @@ class Corpus:
     unknown: Int64Array | None = None  # tokens of each document that are not in a given vocabulary
     text_options: TextOptions | None = None
     reading: Mapping[str, Any] | None = None  # how a command read the file, so that later ones read theirs alike
+    texts: Sequence[str] | None = None  # as they were before they were cut; those of a file are read when asked for
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -109,6 +113,8 @@ class Corpus:
         if self.groups is not None:
             put(self, "groups", tuple(map(plain, self.groups)))
             check_encodable("groups", {group for group in self.groups if isinstance(group, str)})
+        if self.texts is not None:
+            put(self, "texts", _texts.checked(self.texts))
         self._check()
 
     def _check(self) -> None:
@@ -127,7 +133,7 @@ class Corpus:
             if np.any(self.weights < 0):
                 where = int(np.argmax(self.weights < 0))
                 raise InputError(f"weights: entry {where} is {self.weights[where]}; none may be negative.")
-        for name in ("ids", "labels", "groups", "responses", "times", "unknown"):
+        for name in ("ids", "labels", "groups", "responses", "times", "unknown", "texts"):
             value = getattr(self, name)
             if value is not None:
                 check_length(name, len(value), self.n_docs, "documents")
@@ -190,7 +196,7 @@ class Corpus:
         return self.n_docs
 
     def __repr__(self) -> str:
-        known = [f.name for f in fields(self)[5:11] if getattr(self, f.name) is not None]
+        known = [name for name in (*_KNOWN, "unknown", "texts") if getattr(self, name) is not None]
         extra = f", with {', '.join(known)}" if known else ""
         sizes = ((self.n_docs, "documents"), (self.n_words, "words"), (self.n_tokens, "tokens"))
         return f"Corpus({', '.join(counted(n, what) for n, what in sizes)}{extra})"
@@ -278,6 +284,8 @@ class Corpus:
                 value = getattr(self, name)
                 if value is not None:
                     changes[name] = value[documents]
+            if self.texts is not None:
+                changes["texts"] = _texts.taken(self.texts, documents)
         return replace(self, **changes)
 
     def with_vocabulary(self, vocabulary: Sequence[str]) -> "Corpus":
@@ -301,9 +309,13 @@ class Corpus:
         groups: Sequence[Hashable] | None = None,
         responses: Sequence[float] | AnyArray | None = None,
         times: Sequence[Any] | AnyArray | None = None,
+        texts: Sequence[str] | None = None,
     ) -> "Corpus":
-        """A copy with the given metadata, one value a document; what is not given stays as it is."""
-        given = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
+        """A copy with the given metadata, one value per document; what is not given stays as it is.
+
+        ``texts`` are the documents' original texts, to be shown beside results.
+        """
+        given = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times, "texts": texts}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return replace(self, **changes)
 

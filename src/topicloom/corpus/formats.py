@@ -39,7 +39,7 @@ from topicloom.files.arrays import as_path
 
 PathLike = str | os.PathLike[str]
 
-TEXT_OPTIONS = ("tokenizer", "token_pattern", "lowercase", "stop_words", "min_df", "max_df", "max_words")
+TEXT_OPTIONS = ("tokenizer", "token_pattern", "lowercase", "stop_words", "min_df", "max_df", "max_words", "keep_texts")
 
 
 class _Format(NamedTuple):

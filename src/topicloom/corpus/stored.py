@@ -5,6 +5,7 @@ by ``convert_corpus`` or from a mapped corpus, says so, and is mapped again when
 """
 
 import os
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from topicloom._types import AnyArray
 from topicloom.corpus._checks import shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus._streams import growing_in
+from topicloom.corpus._texts import StoredTexts, packed
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.corpus.formats import read
 from topicloom.errors import InputError
@@ -23,6 +25,7 @@ from topicloom.files.checks import check_corpus, refusing
 
 PathLike = str | os.PathLike[str]
 _LARGE = ("words", "weights")  # an entry for each token
+_TEXTS = "texts"  # stay in the file until they are asked for, whatever is done with the rest
 
 
 def convert_corpus(source: PathLike, path: PathLike, format: str | None = None, **options: Any) -> Corpus:
@@ -75,6 +78,8 @@ def corpus_part(corpus: Corpus, mapped: bool | None = None) -> tuple[dict[str, A
             arrays["times"] = corpus.times
         else:
             arrays["times_text"] = to_bytes(check_plain("times", corpus.times.tolist()))
+    if corpus.texts is not None:
+        arrays["texts"], arrays["texts_ptr"] = packed(corpus.texts)
     return arrays, info
 
 
@@ -85,17 +90,21 @@ def load_corpus(
 
     ``mapped=True`` leaves the tokens in the file, False reads them; None does as the file says. Training on a mapped
     corpus keeps the topics of its tokens in a file beside it, too. ``verify=False`` skips the comparison of the
-    content with its digest. With a ``digest``, a file that has another is refused.
+    content with its digest. With a ``digest``, a file that has another is refused. Texts stay in the file in any case:
+    one is read when it is asked for.
     """
     path = Path(path)
     if mapped is None:
         about = read_info(path)
         mapped = isinstance(about, dict) and bool(about.get("mapped"))
-    arrays, info, found = read_arrays(path, mapped=_LARGE if mapped else (), verify=verify)
+    arrays, info, found = read_arrays(path, mapped=(*_LARGE, _TEXTS) if mapped else (_TEXTS,), verify=verify)
     check_digest(path, found, digest)
     check_corpus(path, arrays, info)
     with refusing(path):
-        return _corpus_of(arrays, info)
+        texts = StoredTexts(arrays["texts"], arrays["texts_ptr"], path) if "texts" in arrays else None
+        if texts is not None and verify:
+            texts.check()
+        return replace(_corpus_of(arrays, info), texts=texts)
 
 
 def _corpus_of(arrays: dict[str, AnyArray], info: Any) -> Corpus:

@@ -1,4 +1,4 @@
-"""Texts to words to a corpus: one pass over any iterator, no text held."""
+"""Texts to words to a corpus: one pass over any iterator."""
 
 import re
 import unicodedata
@@ -16,6 +16,7 @@ from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_on
 from topicloom.corpus._checks import texts as checked_texts
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
 from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, block_pairs, compacted, count_words, document_blocks
+from topicloom.corpus._texts import KeptTexts
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.errors import InputError, counted
 
@@ -55,8 +56,9 @@ def from_texts(
     groups: Sequence[Hashable] | None = None,
     responses: Sequence[float] | AnyArray | None = None,
     times: Sequence[Any] | AnyArray | None = None,
+    keep_texts: bool | None = None,
 ) -> Corpus:
-    """Corpus from texts, read once: a generator will do, and no text is kept.
+    """Corpus from texts, read once: a generator will do.
 
     Words are runs of two or more letters, marks and digits of any script, unless ``token_pattern`` (with one
     group at most) or ``tokenizer``, a callable from a text to its words, says otherwise; languages written
@@ -64,6 +66,9 @@ def from_texts(
     ``min_df`` and ``max_df`` bound the number (an int) or the share (a float) of documents with a word, and
     ``max_words`` keeps the most frequent words. With a ``vocabulary`` nothing is pruned, and each document's
     tokens outside it are counted in ``Corpus.unknown``.
+
+    ``Corpus.texts`` has the texts as they are if all of them together have at most 50 million characters.
+    ``keep_texts=True`` keeps texts of any size, False keeps none.
     """
     if not isinstance(lowercase, bool | np.bool_ | int):
         raise InputError(f"lowercase={_short(lowercase)} must be True or False.")
@@ -74,7 +79,8 @@ def from_texts(
         _compile(token_pattern)
     _check_pruning(min_df, max_df, max_words, vocabulary)
     cut = _cutter(options) if options is not None else _foreign_cutter(tokenizer, lowercase, stop)
-    documents = _cut_all(texts, cut)
+    kept_texts = KeptTexts(keep_texts)
+    documents = _cut_all(texts, cut, kept_texts)
     if vocabulary is not None:
         kept = checked_texts("vocabulary", items("vocabulary", vocabulary))
         words, ptr, unknown = _lookup(documents, kept)
@@ -85,7 +91,8 @@ def from_texts(
             raise InputError(_nothing_left(len(ptr) - 1, stop, tokenizer is not None))
         words, ptr, kept = _prune(words, ptr, names, min_df, max_df, max_words)
     corpus = Corpus(words=words, doc_ptr=ptr, vocabulary=kept, ordered=True, unknown=unknown, text_options=options)
-    return corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+    known: dict[str, Any] = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
+    return corpus.with_metadata(**known, texts=kept_texts.found)
 
 
 def tokenize(text: str, options: TextOptions) -> list[str]:
@@ -172,7 +179,7 @@ def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> froz
 # -- all texts ---------------------------------------------------------------------------------------------
 
 
-def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]]) -> Iterator[list[str]]:
+def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]], kept: KeptTexts) -> Iterator[list[str]]:
     if isinstance(texts, str | bytes | Mapping | Set) or not isinstance(texts, Iterable):  # a set has no order
         raise InputError(
             f"texts must be a list or another iterable of strings, one per document, not {type(texts).__name__}."
@@ -189,6 +196,7 @@ def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]]) -> Iterator[
             words = cut(text)
         except InputError as error:
             raise InputError(f"document {d}: {error}") from None
+        kept.note(text)
         yield words
 
 

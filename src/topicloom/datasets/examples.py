@@ -21,7 +21,7 @@ from topicloom.datasets.docstrings import Root, read_docstrings
 from topicloom.errors import InputError, StorageError
 
 # Raise this when the documents or the file change, so that older files in the cache are no longer used.
-_FORMAT = 2
+_FORMAT = 3
 
 # Import names and the names they are distributed under. All are dependencies, direct or not: the corpus then
 # differs between machines by the versions only.

@@ -11,6 +11,7 @@ from topicloom.corpus._checks import as_numbers, check_choice, check_length, che
 from topicloom.corpus.corpus import Corpus, default_vocabulary
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_topics, top_words
+from topicloom.evaluation.word_scores import log_lift, log_shares, relevance
 
 By: TypeAlias = Literal["probability", "relevance", "lift", "frex"]
 
@@ -194,16 +195,10 @@ def _blocks(scoring: _Scoring) -> Iterator[FloatArray]:
             yield _frex(phi, scoring)
         else:
             assert scoring.log_marginal is not None
-            occurs = (phi > 0) & np.isfinite(scoring.log_marginal)
-            log_phi = np.log(phi, out=np.full_like(phi, -np.inf), where=occurs)
-            log_lift = np.subtract(log_phi, scoring.log_marginal, out=np.full_like(phi, -np.inf), where=occurs)
             if scoring.by == "lift":
-                yield np.exp(log_lift)
+                yield np.exp(log_lift(phi, scoring.log_marginal))
             else:
-                weight = scoring.relevance_lambda
-                mixed = np.full_like(phi, -np.inf)
-                mixed[occurs] = weight * log_phi[occurs] + (1.0 - weight) * log_lift[occurs]
-                yield mixed
+                yield relevance(phi, scoring.log_marginal, scoring.relevance_lambda)
 
 
 def _frex(phi: FloatArray, scoring: _Scoring) -> FloatArray:
@@ -259,7 +254,7 @@ def _scoring(
     if by in ("relevance", "lift"):
         if counts is None and sizes is None:
             raise InputError(f'by="{by}" needs word_counts or topic_sizes, to know how likely each word is.')
-        marginal = _log_shares(counts if counts is not None else _mixed(phi, sizes))
+        marginal = log_shares(counts if counts is not None else _mixed(phi, sizes))
     elif by == "frex":
         totals = _mixed(phi, np.ones(len(phi)))
         shrinkage = None if counts is None else _shrinkage(phi, totals, counts)
@@ -307,7 +302,3 @@ def _mixed(phi: FloatArray, sizes: FloatArray | None) -> FloatArray:
     """Σ_k size_k φ_kv."""
     assert sizes is not None
     return np.asarray(np.einsum("k,kv->v", sizes, phi))
-
-
-def _log_shares(counts: FloatArray) -> FloatArray:
-    return np.asarray(np.log(counts / counts.sum(), out=np.full_like(counts, -np.inf), where=counts > 0))

@@ -45,7 +45,7 @@ def repeated(corpus: Corpus, n_paths: int) -> Corpus:
         ptr = np.append((corpus.doc_ptr[:-1] + shift).ravel(), n * n_paths)
         found = replace(
             corpus, words=read_only(words), doc_ptr=ptr,
-            ids=None, labels=None, groups=None, responses=None, times=None, unknown=None,
+            ids=None, labels=None, groups=None, responses=None, times=None, unknown=None, texts=None,
         )  # fmt: skip
         known[n_paths] = found
     return found

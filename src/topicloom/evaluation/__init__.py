@@ -17,7 +17,6 @@ from topicloom.evaluation.labels import (
     label_ranking_scores,
     label_set_scores,
 )
-from topicloom.evaluation.positions import TopicPositions, topic_positions
 from topicloom.evaluation.predictive import (
     DocumentScores,
     completion_perplexities,
@@ -26,6 +25,8 @@ from topicloom.evaluation.predictive import (
     left_to_right,
     log_likelihood,
 )
+from topicloom.evaluation.prevalence import LabelPrevalence, label_prevalence
+from topicloom.evaluation.topic_maps import TopicMap, topic_map
 from topicloom.evaluation.topics import (
     effective_words,
     exclusivity,
@@ -41,7 +42,8 @@ __all__ = [
     "Change",
     "DocumentScores",
     "Interval",
-    "TopicPositions",
+    "LabelPrevalence",
+    "TopicMap",
     "TopicWeights",
     "bucket_histogram",
     "bucket_lengths",
@@ -54,6 +56,7 @@ __all__ = [
     "effective_words",
     "exclusivity",
     "label_calibration",
+    "label_prevalence",
     "label_ranking_scores",
     "label_set_scores",
     "left_to_right",
@@ -68,7 +71,7 @@ __all__ = [
     "topic_distances",
     "topic_diversity",
     "topic_linkage",
-    "topic_positions",
+    "topic_map",
     "topic_sizes",
     "topic_weights",
 ]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import scipy  # its parts are loaded when they are used
 
+from topicloom import evaluation
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import as_numbers
 from topicloom.diagnostics.word_lists import By, topic_words
 from topicloom.errors import InputError
 from topicloom.evaluation.clusters import Distance, Linkage, topic_linkage
-from topicloom.evaluation.positions import topic_positions
 from topicloom.explore.plot_style import (
     COLORS,
     GREY,
@@ -136,13 +136,13 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
 
     Notes
     -----
-    Places are those of ``topicloom.evaluation.topic_positions``. Axes have no meaning of their own; their labels say
+    Places are those of ``topicloom.evaluation.topic_map``. Axes have no meaning of their own; their labels say
     how much of the squared distances each dimension shows. If that is little, topics that are drawn together may still
     be far apart.
     """
     names, share = labels(model, n_words), sizes(model)
-    found = topic_positions(model.topic_word_)
-    x, y = found.positions.T
+    found = evaluation.topic_map(model.topic_word_)
+    x, y = found.places.T
     ax = axes_of(ax, (8.5, 5.5))
     order = np.argsort(-share, kind="stable")  # small circles over large ones
     area = _LARGEST_CIRCLE * share / max(0.2, float(share.max()))
@@ -157,7 +157,7 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
     listed = chosen_topics(topics, len(names), share, 30)
     key = "\n".join(f"{names[k]} ({share[k]:.1%})" for k in listed.tolist())
     ax.annotate(key, (1.02, 1.0), xycoords="axes fraction", va="top", fontsize="small", linespacing=1.35)
-    _write_numbers(ax, found.positions, np.sqrt(area) / 2)
+    _write_numbers(ax, found.places, np.sqrt(area) / 2)
     return ax
 
 

@@ -207,10 +207,22 @@ def check_corpus(path: Path, arrays: Mapping[str, AnyArray], info: Any) -> None:
         if name in arrays:
             file.values(name, f"entries of {name}", types, distinct=False)
     _check_times(file)
+    _check_texts(file)
     file.expect_no_others()
     file.flags("ordered", *(("mapped",) if "mapped" in file.info else ()))
     file.text_options()
     file.reading()
+
+
+def _check_texts(file: Contents) -> None:
+    """Bytes of all texts and where each begins, both or neither."""
+    present = "texts" in file.arrays or "texts_ptr" in file.arrays
+    if not present:
+        return
+    file.expect({"texts": Expected("u1", ("bytes of texts",)), "texts_ptr": Expected("i8", ("doc_ptr",), low=0)})
+    ptr = file.arrays["texts_ptr"]
+    if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != file.sizes["bytes of texts"] or np.any(np.diff(ptr) < 0):
+        file.fail("the array 'texts_ptr' does not rise from 0 to the number of bytes of 'texts'")
 
 
 def _check_times(file: Contents) -> None:

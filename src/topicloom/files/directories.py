@@ -208,14 +208,17 @@ def _is_left(name: str) -> bool:
     return bool(SAVED.fullmatch(name) or TEMPORARY.fullmatch(name))
 
 
-def save_model(folder: Path, kind: str, params: Mapping[str, Any], seed: int, parts: Mapping[str, Part]) -> None:
+def save_model(
+    folder: Path, kind: str, params: Mapping[str, Any], seed: int, parts: Mapping[str, Part],
+    names: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     """Write a model's files. Until all are there, a model that the directory has stays as it is."""
     with _writing(folder):
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         if old is None and not is_free(folder):
             raise InputError(f"{folder} is not empty and not a topicloom directory; give another.")
         _clean(folder)
-        about = {"kind": kind, "status": "finished", "seed": seed, "params": params}
+        about = {"kind": kind, "status": "finished", "seed": seed, "params": params, "names": names}
         files = _write_data(folder, parts)
         run = run_name(kind, seed, params, files)
         for role, (arrays, info) in parts.items():
@@ -257,18 +260,33 @@ def restart_run(stored: Stored, kind: str, params: Mapping[str, Any]) -> Stored:
             raise StorageError(f"{stored.folder} has been saved over or resumed by another program; try again.")
         _clean(stored.folder)
         old = stored.manifest
-        files = {
-            role: _entry(entry["file"], entry["digest"] or read_digest(stored.folder / entry["file"]))
-            for role, entry in old["files"].items()
-            if role != MODEL
-        }
+        files = {role: entry for role, entry in _named_files(stored).items() if role != MODEL}
         run = old["run"] or run_name(old["kind"], old["seed"], params, files)
         about = old | {"kind": kind, "status": "running", "params": params, "run": run}
         write_manifest(stored.folder, about, files, _plain_names(old, files))
     return Stored.open(stored.folder)
 
 
-def finish_run(stored: Stored, n_chains: int, model: Part) -> None:
+def save_names(stored: Stored, names: Mapping[str, Any] | None) -> None:
+    """Put names of topics into the manifest of a finished model; no other file is touched."""
+    with _writing(stored.folder):
+        if stored.is_replaced():
+            raise StorageError(f"{stored.folder} has been saved over or resumed by another program; try again.")
+        old = stored.manifest
+        files = _named_files(stored)
+        run = old["run"] or run_name(old["kind"], old["seed"], old["params"], files)
+        write_manifest(stored.folder, old | {"run": run, "names": names}, files, _plain_names(old, files))
+
+
+def _named_files(stored: Stored) -> dict[str, dict[str, str]]:
+    """All files with their digests, which a manifest of version 1 lacks for some."""
+    return {
+        role: _entry(entry["file"], entry["digest"] or read_digest(stored.folder / entry["file"]))
+        for role, entry in stored.manifest["files"].items()
+    }
+
+
+def finish_run(stored: Stored, n_chains: int, model: Part, names: Mapping[str, Any] | None = None) -> None:
     """Add the finished estimates to a run whose chains are all there."""
     folder = stored.folder
     with _writing(folder):
@@ -285,7 +303,9 @@ def finish_run(stored: Stored, n_chains: int, model: Part) -> None:
                 raise StorageError(f"{folder / name} has been deleted or replaced while this run went on; resume it.")
             files[chain_role(index)] = _entry(name, read_digest(folder / name))
         files[MODEL] = _entry(*write_named(folder, MODEL, *model))
-        write_manifest(folder, stored.manifest | {"status": "finished"}, files, _plain_names(now, files))
+        write_manifest(
+            folder, stored.manifest | {"status": "finished", "names": names}, files, _plain_names(now, files)
+        )
 
 
 def _write_data(folder: Path, parts: Mapping[str, Part]) -> dict[str, dict[str, str]]:

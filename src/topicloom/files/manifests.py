@@ -106,6 +106,10 @@ def _check_types(path: Path, manifest: dict[str, Any], version: int) -> None:
         )
         name = entry["file"]
         check(bool(SAVED.fullmatch(name) or PLAIN.fullmatch(name)), f"files.{role}", "a file of this directory")
+    names = manifest.get("names", {"chain": 0, "topics": []})
+    right = isinstance(names, dict) and names.keys() == {"chain", "topics"} and isinstance(names["topics"], list)
+    right = right and type(names["chain"]) is int and all(name is None or type(name) is str for name in names["topics"])
+    check(right, "names", "a chain and the names of its topics")
     replaced = manifest.get("replaced", [])
     check(
         isinstance(replaced, list) and all(isinstance(name, str) and PLAIN.fullmatch(name) for name in replaced),
@@ -133,6 +137,8 @@ def write_manifest(
         **{name: about[name] for name in ("kind", "status", "seed", "run", "params")},
         "files": dict(files),
     }
+    if about.get("names") is not None:
+        manifest["names"] = about["names"]
     if replaced:
         manifest["replaced"] = sorted(replaced)
     text = json.dumps(signed(manifest), indent=2) + "\n"

@@ -13,7 +13,7 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import Estimator
-from topicloom.engine.estimator import inputs, parameters
+from topicloom.engine.estimator import inputs, parameters, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
@@ -206,6 +206,13 @@ class HMM(FittedModel):
 
     def _fitted_numbers(self) -> list[Any]:
         return [*self._parameters(), self.log_joint_]
+
+    def _n_named(self) -> int:
+        return self.n_components
+
+    def _label_words(self, n_words: int) -> list[list[str]]:
+        counts = tables.word_counts(self._corpus_at_hand(), self.emission_.T)
+        return tables.relevant_words(self.emission_, counts, list(map(str, self.alphabet_)), n_words)
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.label_sets import LabelSets
+from topicloom.engine.estimator.names import Names
 from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
@@ -50,6 +51,9 @@ class LabelClassifier(TopicModel):
 
     def _sampler_for(self, corpus: Corpus, sets: LabelSets, prior: Prior) -> Sampler:
         raise NotImplementedError
+
+    def _own_names(self) -> Names:
+        return tuple(map(str, self.classes_.tolist()))
 
     # -- what was learned ----------------------------------------------------------------------------------------
 

@@ -202,7 +202,7 @@ class VariationalLDA(PlainTopics):
             chain.prior = stochastic.learn_beta(chain.state, mode, chain.prior)
         how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
         problem = Problem(corpus, corpus, sampler, lambda: chain.prior, plan, 1)
-        self._publish_all(problem, [chain], np.array([value]), False)
+        self._publish_all(problem, [chain], np.array([value]), False, None if first else self._saved_names())
         self._corpus = None
         self._text_options, self._reading = how
         if not self._told and int(chain.state.batches[0]) >= _ENOUGH:

@@ -20,6 +20,8 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint
 from topicloom.engine.estimator import inputs, parameters, published, stored_checks
+from topicloom.engine.estimator.above import above
+from topicloom.engine.estimator.names import NamedTopics, SavedNames
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
@@ -46,7 +48,7 @@ class Problem(NamedTuple):
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
 
 
-class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
     max_iter: int
@@ -143,7 +145,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def _fit(
         self, problem: Problem, callbacks: Sequence[Callback] = (),
-        begun: tuple[list[Chain], Stored | None] | None = None,
+        begun: tuple[list[Chain], Stored | None] | None = None, names: SavedNames | None = None,
     ) -> Self:  # fmt: skip
         """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
         chains, run = self._start(problem) if begun is None else begun
@@ -161,10 +163,10 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
             )
         values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
-        self._publish_all(problem, chains, values, interrupted)
+        self._publish_all(problem, chains, values, interrupted, names)
         self.fit_seconds_ = time.perf_counter() - started
         if run is not None and not self.interrupted_:  # nor what follows from the chains
-            finish_run(run, len(chains), self._model_part())
+            finish_run(run, len(chains), self._model_part(), self._names_part())
         if interrupted:
             inputs.warn_interrupted(self.n_iter_, plan.max_iter)
         else:
@@ -172,8 +174,14 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         self._report(problem, chains[self.best_chain_])
         return self
 
-    def _publish_all(self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool) -> None:
-        """Set all attributes of a fitted model; if one cannot be, or is not finite, none is."""
+    def _publish_all(
+        self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool,
+        names: SavedNames | None = None,
+    ) -> None:  # fmt: skip
+        """Set all attributes of a fitted model; if one cannot be, or is not finite, none is.
+
+        ``names`` are those of its topics, if these topics have been published before.
+        """
         with published.publishing(self):
             self._corpus, self._chains, self._stored = problem.corpus, chains, None
             self.log_joint_, self.seed_, self.interrupted_ = values, problem.plan.seed, interrupted
@@ -181,6 +189,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             self.n_iter_ = chains[self.best_chain_].sweep
             self.traces_ = tuple(chain.trace for chain in chains)
             self._publish(problem, chains)
+            self._keep_names(names)
 
     @classmethod
     def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
@@ -202,8 +211,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             ]
         done = max(chain.sweep for chain in chains)
         inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest)
+        names = stored_checks.names_of(stored, problem.n_chains)
         run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
-        return model._fit(problem, begun=(chains, run))
+        return model._fit(problem, begun=(chains, run), names=names)
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
         return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)
@@ -218,6 +228,9 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         for array in self._fitted_numbers():
             digest.update(np.ascontiguousarray(array, np.float64).data)
         return digest.hexdigest()
+
+    def _names_key(self) -> str:
+        return self.fingerprint_
 
     @property
     def trace_(self) -> Trace:
@@ -236,6 +249,11 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             self._check_corpus(stored.path(CORPUS), corpus)
             self._corpus = corpus
         return self._corpus
+
+    def _corpus_at_hand(self) -> Corpus | None:
+        """The training corpus, if the model has it or can read it."""
+        known = self._corpus is not None or (self._stored is not None and self._stored.has(CORPUS))
+        return self.corpus_ if known else None
 
     def _check_corpus(self, path: Path, corpus: Corpus) -> None:
         """Refuse a corpus that a model cannot have been fitted on or, if it is fitted, was not."""
@@ -267,12 +285,27 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             self._chains = chains
         return self._chains
 
+    def explore(self, path: Any, **options: Any) -> Path:
+        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
+
+        Returns the path.
+        """
+        check_is_fitted(self, "seed_")
+        page: Path = above("explore")(self, path, **options)
+        return page
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: Any, *, corpus: bool = True) -> None:
         """Write the model to a directory. Without the ``corpus`` it holds no training data and cannot be resumed."""
         check_is_fitted(self, "seed_")
-        save_model(as_path(path), type(self).__name__, self._params_to_save(None), self.seed_, self._parts(corpus))
+        kind, params = type(self).__name__, self._params_to_save(None)
+        save_model(as_path(path), kind, params, self.seed_, self._parts(corpus), self._names_part())
+
+    def _names_part(self) -> dict[str, Any] | None:
+        """Names of topics, for the manifest."""
+        saved = self._saved_names()
+        return None if saved is None else saved.to_json()
 
     def _parts(self, corpus: bool) -> dict[str, Part]:
         """Files of a saved model."""
@@ -336,6 +369,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             setattr(model, f"{name}_", info[name])
         model.traces_ = tuple(checkpoint.load_trace(arrays, f"trace_{index}_") for index in range(info["n_chains"]))
         model._stored, model._corpus, model._chains = stored, None, None
+        model._read_names(stored.folder / MANIFEST, stored_checks.names_of(stored, len(model.traces_)))
         return model
 
 

@@ -12,6 +12,7 @@ from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.checks import Recorded, check_trace
 from topicloom.engine.estimator.inputs import check_some_tokens
+from topicloom.engine.estimator.names import SavedNames
 from topicloom.engine.estimator.parameters import parameters_of as signature_of
 from topicloom.errors import StorageError
 from topicloom.files.checks import Contents, Expected, refusing
@@ -67,6 +68,15 @@ def _fits(value: Any, annotation: Any) -> bool:
         return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
     types: dict[Any, Any] = {bool: int, float: (int, float), Path: str}
     return annotation is Any or isinstance(value, types.get(annotation, annotation))
+
+
+def names_of(stored: Stored, n_chains: int) -> SavedNames | None:
+    """Names of topics in a manifest, which says of which chain."""
+    names = SavedNames.from_manifest(stored.manifest)
+    if names is not None and not 0 <= names.chain < n_chains:
+        path = stored.folder / MANIFEST
+        raise StorageError(f"{path} is damaged: it names topics of chain {names.chain}. Restore it from a copy.")
+    return names
 
 
 # -- what all models have --------------------------------------------------------------------------------------------

@@ -1,15 +1,15 @@
 """Results as data frames, of pandas or polars."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
-from topicloom.corpus._checks import check_whole, shown
+from topicloom.corpus._checks import check_whole
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
-from topicloom.errors import InputError
+from topicloom.engine.estimator.names import Names
 
 
 def top_word_numbers(topics: FloatArray, n_words: int) -> Int64Array:
@@ -22,13 +22,39 @@ def top_words(topics: FloatArray, vocabulary: Sequence[str], n_words: int) -> li
     return [[vocabulary[v] for v in row] for row in top_word_numbers(topics, n_words).tolist()]
 
 
-def topics_frame(topics: FloatArray, vocabulary: Sequence[str], n_words: int, frame: Any) -> Any:
-    """One row for each topic and rank: topic, rank (from 1), word, probability."""
+def word_counts(corpus: Corpus | None, by_word: FloatArray) -> FloatArray:
+    """How often each word occurs, or its weight; without a corpus, the sum of expected counts plus β [V, K]."""
+    if corpus is None:
+        return np.asarray(by_word.sum(axis=1))
+    if corpus.weights is None:
+        return corpus.word_counts.astype(np.float64)
+    return np.bincount(corpus.words, corpus.weights, minlength=corpus.n_words).astype(np.float64, copy=False)
+
+
+def relevant_words(
+    topics: FloatArray, counts: FloatArray, vocabulary: Sequence[str], n_words: int, weight: float = 0.6
+) -> list[list[str]]:
+    """The most relevant words of each topic; ``topics`` [K, V], and how often each word occurs [V]."""
+    from topicloom.evaluation.word_scores import log_shares, relevance  # a fit needs none of it
+
+    marginal, found = log_shares(counts), []
+    for row in topics:
+        scores = relevance(np.ascontiguousarray(row)[None], marginal, weight)
+        found += top_words(scores, vocabulary, n_words)
+    return found
+
+
+def topics_frame(
+    topics: FloatArray, vocabulary: Sequence[str], n_words: int, frame: Any, names: Names | None = None
+) -> Any:
+    """One row for each topic and rank: topic, its name if any topic has one, rank (from 1), word, probability."""
     numbers = top_word_numbers(topics, n_words)
     n_topics, n = numbers.shape
+    named = {"name": [name or "" for name in names for _ in range(n)]} if names and any(names) else {}
     return to_frame(
         {
             "topic": np.repeat(np.arange(n_topics), n),
+            **named,
             "rank": np.tile(np.arange(1, n + 1), n_topics),
             "word": [vocabulary[v] for v in numbers.ravel().tolist()],
             "probability": np.take_along_axis(topics, numbers, axis=1).ravel(),
@@ -37,31 +63,58 @@ def topics_frame(topics: FloatArray, vocabulary: Sequence[str], n_words: int, fr
     )
 
 
-def doc_topics_frame(corpus: Corpus, theta: FloatArray, frame: Any) -> Any:
-    """One row per document: id, number of tokens, share of unknown words if known, and ``topic_0`` … ``topic_K−1``."""
+def topic_columns(n_topics: int, names: Names | None, taken: Iterable[str] = ()) -> list[str]:
+    """What columns of topics are called: a topic's name, or ``topic_3`` if it has none or the name is taken."""
+    plain = [f"topic_{k}" for k in range(n_topics)]
+    reserved = {*taken, *plain}
+    given = names or (None,) * n_topics
+    return [own if name is None or name in reserved else name for own, name in zip(plain, given, strict=True)]
+
+
+def doc_topics_frame(corpus: Corpus, theta: FloatArray, frame: Any, names: Names | None = None) -> Any:
+    """One row per document: id, number of tokens, share of unknown words if known, and a column per topic."""
     columns: dict[str, Any] = {"id": _ids(corpus), "tokens": corpus.doc_lengths}
     if corpus.unknown is not None:
         columns["unknown_share"] = corpus.unknown / np.maximum(corpus.unknown + corpus.doc_lengths, 1)
-    columns |= {f"topic_{k}": theta[:, k] for k in range(theta.shape[1])}
+    own = topic_columns(theta.shape[1], names, ("id", "tokens", "unknown_share"))
+    columns |= {name: theta[:, k] for k, name in enumerate(own)}
     return to_frame(columns, frame)
 
 
-def top_docs(corpus: Corpus, theta: FloatArray, topic: int, n_docs: int, frame: Any) -> Any:
-    """Documents with the largest share of a topic: document (row), id, share, tokens."""
-    if not isinstance(topic, int | np.integer) or not 0 <= topic < theta.shape[1]:
-        raise InputError(f"topic {shown(topic)} does not exist; topics are numbered 0 to {theta.shape[1] - 1}.")
+def top_docs(
+    corpus: Corpus, theta: FloatArray, topic: int, n_docs: int, frame: Any, *, text_length: int | None = None
+) -> Any:
+    """Documents with the largest share of a topic, as a frame."""
+    return to_frame(best_docs(corpus, theta, topic, n_docs, text_length=text_length), frame)
+
+
+def best_docs(
+    corpus: Corpus, theta: FloatArray, topic: int, n_docs: int, *, text_length: int | None = None
+) -> dict[str, Any]:
+    """Documents with the largest share of a topic: document (row), id, share, tokens, and text if it is kept."""
     check_whole("n_docs", n_docs, 1)
+    if text_length is not None:
+        check_whole("text_length", text_length, 0)
     best = np.argsort(-theta[:, topic], kind="stable")[:n_docs]
     ids = _ids(corpus)
-    return to_frame(
-        {
-            "document": best,
-            "id": [ids[d] for d in best],
-            "share": theta[best, topic],
-            "tokens": corpus.doc_lengths[best],
-        },
-        frame,
-    )
+    return {
+        "document": best,
+        "id": [ids[d] for d in best],
+        "share": theta[best, topic],
+        "tokens": corpus.doc_lengths[best],
+        **_texts(corpus, best, text_length),
+    }
+
+
+def _texts(corpus: Corpus, documents: Int64Array, length: int | None) -> dict[str, list[str]]:
+    if corpus.texts is None or length == 0:
+        return {}
+    return {"text": [cut(corpus.texts[d], length) for d in documents.tolist()]}
+
+
+def cut(text: str, length: int | None) -> str:
+    """The text, or its beginning and an ellipsis."""
+    return text if length is None or len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _ids(corpus: Corpus) -> Sequence[str]:

@@ -17,6 +17,7 @@ from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, 
 from topicloom.engine.estimator import inputs, parameters, published, stored_checks, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
+from topicloom.engine.estimator.names import Topic
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.probes import probes_of
@@ -57,6 +58,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def _recorded(self) -> Recorded:
         """What traces have."""
         return TOPICS
+
+    def _n_named(self) -> int:
+        return self._n_features_out
+
+    def _label_words(self, n_words: int) -> list[list[str]]:
+        counts = tables.word_counts(self._corpus_at_hand(), self._by_word)
+        return tables.relevant_words(self.topic_word_, counts, self.vocabulary_, n_words)
 
     # -- publishing ----------------------------------------------------------------------------------------------
 
@@ -228,22 +236,36 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     # -- tables --------------------------------------------------------------------------------------------------
 
     def topics_frame(self, n_words: int = 10, *, frame: str | None = None) -> Any:
-        """The likeliest words of each topic: topic, rank, word, probability. ``frame`` is "pandas" or "polars"."""
+        """The likeliest words of each topic: topic, rank, word, probability. ``frame`` is "pandas" or "polars".
+
+        If topics have names, there is a column ``name``; it is empty for those that have none.
+        """
         check_is_fitted(self, "seed_")
-        return tables.topics_frame(self.topic_word_, self.vocabulary_, n_words, frame)
+        return tables.topics_frame(self.topic_word_, self.vocabulary_, n_words, frame, self.topic_names_)
 
     def doc_topics_frame(self, X: Any = None, *, frame: str | None = None) -> Any:
-        """Topic proportions with document ids, of the training documents or of ``X``."""
+        """Topic proportions with document ids, of the training documents or of ``X``.
+
+        The column of a topic is its name, or ``topic_3`` for topic 3 if it has none.
+        """
         check_is_fitted(self, "seed_")
         if X is None:
-            return tables.doc_topics_frame(self.corpus_, self.doc_topic_, frame)
+            return tables.doc_topics_frame(self.corpus_, self.doc_topic_, frame, self.topic_names_)
         corpus = self._new_corpus(X, report=False)  # ``transform`` does
-        return tables.doc_topics_frame(corpus, np.asarray(self.transform(corpus)), frame)
+        return tables.doc_topics_frame(corpus, np.asarray(self.transform(corpus)), frame, self.topic_names_)
 
-    def top_docs(self, topic: int, n_docs: int = 10, *, frame: str | None = None) -> Any:
-        """Training documents with the largest share of a topic."""
+    def top_docs(
+        self, topic: Topic, n_docs: int = 10, *, text_length: int | None = 200, frame: str | None = None
+    ) -> Any:
+        """Training documents with the largest share of a topic, which is given by its number or its name.
+
+        If the corpus keeps its texts, there is a column ``text``, with each cut to ``text_length`` characters; None
+        leaves them whole, 0 leaves them out.
+        """
         check_is_fitted(self, "seed_")
-        return tables.top_docs(self.corpus_, self.doc_topic_, topic, n_docs, frame)
+        return tables.top_docs(
+            self.corpus_, self.doc_topic_, self._topic_number(topic), n_docs, frame, text_length=text_length
+        )
 
     def top_words(self, n_words: int = 10) -> list[list[str]]:
         """The likeliest words of each topic."""
@@ -282,7 +304,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
                     "this model was not fitted on texts with the default tokenizer; give a Corpus made with your own: "
                     "topicloom.from_texts(texts, tokenizer=..., vocabulary=model.vocabulary_)."
                 )
-            corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_)
+            corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_, keep_texts=False)
         else:
             matrix = self._checked_matrix(X, reset=False)
             corpus = from_matrix(matrix, self.vocabulary_)
