@@ -27,13 +27,17 @@ def overlaps(artists: list[Any]) -> list[tuple[int, int]]:
 # -- topics ------------------------------------------------------------------------------------------------------
 
 
-def test_labels(lda: LDA, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels(lda: LDA, hmm: HMM) -> None:
     words = topic_words(lda, 3, "relevance")
     assert plots.labels(lda) == [f"{k}: {' '.join(words[k])}" for k in range(3)]
-    monkeypatch.setattr(lda, "topic_names_", {1: "sport"}, raising=False)
-    assert plots.labels(lda, 2) == [f"0: {' '.join(words[0][:2])}", "1: sport", f"2: {' '.join(words[2][:2])}"]
-    monkeypatch.setattr(lda, "topic_names_", (None, "a", "b"), raising=False)
-    assert plots.labels(lda)[1:] == ["1: a", "2: b"]
+    lda.set_topic_names({1: "sport"})
+    try:
+        assert plots.labels(lda, 2) == [f"0: {' '.join(words[0][:2])}", "1: sport", f"2: {' '.join(words[2][:2])}"]
+    finally:
+        lda.set_topic_names({1: None})
+    assert plots.labels(hmm, 1)[1] == f"1: {hmm.topic_labels(1)[1]}"
+    with pytest.raises(InputError, match="3 has no topics; give a fitted model"):
+        plots.labels(3)
 
 
 def test_labels_of_labels() -> None:
@@ -194,7 +198,7 @@ def test_simplex(plt: Any) -> None:
 # -- refusals ----------------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_drawn_is_refused(plt: Any, lda: LDA, hmm: HMM, compound: CompoundLDA, corpus: Any) -> None:
+def test_what_cannot_be_drawn_is_refused(plt: Any, lda: LDA, hmm: HMM, compound: CompoundLDA, dated: Any) -> None:
     ovr = MedLDAClassifier(2, multi_class="ovr", max_iter=2, burn_in=1, random_state=0)
     cases: list[tuple[Any, str]] = [
         (lambda: plots.topics(lda, [3]), "must name some of the topics 0 to 2"),
@@ -204,7 +208,7 @@ def test_what_cannot_be_drawn_is_refused(plt: Any, lda: LDA, hmm: HMM, compound:
         (lambda: plots.transitions(lda), "LDA has no transitions; give a fitted HMM"),
         (lambda: plots.transitions(hmm, states=["a"]), "states has 1 entry for 2 states"),
         (lambda: plots.classes(lda), "LDA has no weights of topics"),
-        (lambda: plots.classes(ovr.fit(corpus, ["a", "b", "c"] * 16)), "each class has topics of its own"),
+        (lambda: plots.classes(ovr.fit(dated, ["a", "b", "c"] * 16)), "each class has topics of its own"),
         (lambda: plots.draw_weights([1.0], ["a"], ["b"]), r"weights has shape \(1,\)"),
         (lambda: plots.simplex(np.ones((4, 2))), "sweeps × 3 topics"),
     ]

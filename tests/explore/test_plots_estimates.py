@@ -12,7 +12,7 @@ from topicloom.diagnostics.convergence import autocorrelation
 from topicloom.diagnostics.search_result import TopicSearch
 from topicloom.diagnostics.search_rounds import Dropped
 from topicloom.errors import InputError
-from topicloom.evaluation import draw_interval, label_calibration, topic_weights
+from topicloom.evaluation import LabelPrevalence, draw_interval, label_calibration, label_prevalence, topic_weights
 from topicloom.explore import plots
 
 
@@ -54,17 +54,26 @@ def test_bands_are_the_intervals_of_a_compound_model(plt: Any, compound: Compoun
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1  # outside
 
 
-def test_a_model_without_collections_has_means_and_counts(plt: Any, lda: LDA) -> None:
+def of_labels(model: LDA, labels: list[Any]) -> LabelPrevalence:
+    """The library's own intervals, straight from the arrays."""
+    alpha = model.alpha_
+    size = model.corpus_.doc_lengths + alpha.sum()
+    return label_prevalence(model.doc_topic_, labels, size, base=alpha)
+
+
+def test_times_of_a_model_without_collections(plt: Any, lda: LDA) -> None:
     ax = plt.figure(layout="constrained").subplots()
     assert plots.over_time(lda, unit="M", ax=ax) is ax
-    found = topic_weights(lda.doc_topic_, lda.corpus_.times, unit="M")
-    assert len(ax.lines) == 3
-    for k, line in enumerate(ax.lines):
-        np.testing.assert_array_equal(line.get_xdata(orig=True).astype("M8[M]"), found.times)
-        np.testing.assert_array_equal(line.get_ydata(), found.weights[:, k])
-    assert not ax.collections
     months = lda.corpus_.times.astype("M8[M]")
-    counts = [np.count_nonzero(months == month) for month in found.times]
+    found = of_labels(lda, months.tolist())
+    assert len(ax.lines) == 3
+    for k, (line, fill) in enumerate(zip(ax.lines, ax.collections, strict=True)):
+        np.testing.assert_array_equal(line.get_xdata(orig=True).astype("M8[M]"), np.unique(months))
+        np.testing.assert_allclose(line.get_ydata(), found.mean[:, k])
+        low, high = band(fill)
+        np.testing.assert_allclose(low, found.lower[:, k])
+        np.testing.assert_allclose(high, found.upper[:, k])
+    counts = [np.count_nonzero(months == month) for month in np.unique(months)]
     assert [bar.get_height() for bar in ax.child_axes[0].patches] == counts
     yearly = plots.over_time(lda, [0], times=1990 + np.arange(48) // 10)
     np.testing.assert_array_equal(yearly.lines[0].get_xdata(), range(1990, 1995))
@@ -128,10 +137,10 @@ def test_groups_that_are_put_together_and_labels_of_documents(plt: Any, compound
 def test_groups_of_a_model_without_collections(plt: Any, lda: LDA) -> None:
     ax = plt.figure().subplots()
     assert plots.by_group(lda, ax=ax) is ax
-    groups = np.array(lda.corpus_.groups)
-    for container, name in zip(ax.containers, "abc", strict=True):
-        np.testing.assert_allclose(container.lines[0].get_xdata(), lda.doc_topic_[groups == name].mean(axis=0))
-        assert not container.lines[2]
+    found = of_labels(lda, list(lda.corpus_.groups or ()))
+    for j, container in enumerate(ax.containers):
+        np.testing.assert_allclose(container.lines[0].get_xdata(), found.mean[j])
+        np.testing.assert_allclose(ends(container, 0), np.stack((found.lower, found.upper), -1)[j])
     assert texts_of(ax.get_legend().get_texts()) == ["a (12)", "b (24)", "c (12)"]
 
 

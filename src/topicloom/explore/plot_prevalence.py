@@ -1,4 +1,4 @@
-"""How much of the documents topics make up: over time and by group, with intervals where the model has them.
+"""How much of the documents topics make up: over time and by group, with intervals.
 
 Functions that take a model read means and intervals from the library's own; those that start with ``draw_`` take
 plain arrays, of any model or tool.
@@ -12,11 +12,12 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.compound.collections import By, CollectionModel
 from topicloom.compound.groups import collections_of, in_order, with_groups
-from topicloom.corpus._checks import as_array, as_numbers
+from topicloom.corpus._checks import as_array, as_numbers, check_length
 from topicloom.corpus._columns import group_value
 from topicloom.errors import InputError
 from topicloom.evaluation.collections import draw_interval
-from topicloom.evaluation.trends import as_periods, topic_weights
+from topicloom.evaluation.trends import as_periods
+from topicloom.explore.covariates import prevalence
 from topicloom.explore.plot_style import (
     COLORS,
     MARKERS,
@@ -36,23 +37,23 @@ from topicloom.explore.plot_style import (
     tidy,
     wrapped,
 )  # fmt: skip
+from topicloom.explore.source import read_model
 
 _MOST_LINES = 6
 
 
 class Shares(NamedTuple):
-    """Topics' shares in periods or groups, which are rows; without an interval the limits are None."""
+    """Topics' shares in periods or groups, which are rows."""
 
     rows: Any  # times [n] or labels
-    counts: Int64Array | None  # documents [n]
+    counts: Int64Array  # documents [n]
     mean: FloatArray  # [n, K]
-    lower: FloatArray | None
-    upper: FloatArray | None
+    lower: FloatArray
+    upper: FloatArray
 
     def of(self, topics: Int64Array) -> "Shares":
         """Of these topics alone."""
-        lower, upper = (None if limit is None else limit[:, topics] for limit in (self.lower, self.upper))
-        return self._replace(mean=self.mean[:, topics], lower=lower, upper=upper)
+        return self._replace(mean=self.mean[:, topics], lower=self.lower[:, topics], upper=self.upper[:, topics])
 
 
 # -- over time ---------------------------------------------------------------------------------------------------
@@ -67,8 +68,9 @@ def over_time(
     Parameters
     ----------
     model : fitted topic model
-        A ``CompoundLDA`` whose collections are years or dates has bands: intervals of its mixtures π. Other models
-        have the mean of θ over the documents of each period, without bands.
+        A ``CompoundLDA`` whose collections are years or dates has the intervals of its mixtures π. Other models have
+        the mean share in documents of each period, with intervals by ``topicloom.evaluation.label_prevalence``, as on
+        the explorer page.
     topics : sequence of int, default=None
         None: the six largest.
     times : array of shape (n_docs,), default=None
@@ -165,9 +167,16 @@ def _shares_over_time(model: Any, times: AnyArray | None, unit: str | None, leve
     if times is None and model.corpus_.times is None:
         raise InputError("the model's corpus has no times; give times=, one whole number or date per document.")
     when = as_periods(model.corpus_.times if times is None else times, unit)
-    used = ~model.corpus_.empty_docs
-    periods, mean = topic_weights(model.doc_topic_, when, documents=used)
-    return Shares(periods, np.unique(when[used], return_counts=True)[1], mean, None, None)
+    check_length("times", len(when), model.corpus_.n_docs, "documents")
+    periods, row = np.unique(when, return_inverse=True)
+    return _of_labels(model, periods, row, level)
+
+
+def _of_labels(model: Any, names: Any, row: AnyArray, level: float) -> Shares:
+    """Means and intervals by labels of documents, as the explorer page has them; ``row`` is each document's label."""
+    found = prevalence(read_model(model), row.tolist(), level)
+    rows: Any = [names[j] for j in np.array(found.labels)]
+    return Shares(rows, found.docs, found.mean, found.lower, found.upper)
 
 
 def _plain_numbers(values: list[float]) -> AnyArray:
@@ -194,8 +203,8 @@ def by_group(
     Parameters
     ----------
     model : fitted topic model
-        A ``CompoundLDA`` has intervals, by collection or by any labels. Other models have the mean of θ over the
-        documents of each group, without intervals.
+        A ``CompoundLDA`` has the intervals of its ``prevalence``. Other models have the mean share in documents of each
+        group, with intervals by ``topicloom.evaluation.label_prevalence``, as on the explorer page.
     topics : sequence of int, default=None
         None: the twelve largest.
     groups : sequence, callable or mapping, default=None
@@ -355,10 +364,7 @@ def _shares_by_group(model: Any, groups: Any, level: float) -> Shares:
     if corpus.groups is None:
         raise InputError("the model's corpus has no groups; give groups=, one label per document.")
     names, row = collections_of(corpus)
-    used = ~corpus.empty_docs
-    numbers, mean = topic_weights(model.doc_topic_, row, documents=used)
-    counts = np.bincount(row[used], minlength=len(names)).astype(np.int64)[numbers]
-    return Shares([names[j] for j in numbers], counts, mean, None, None)
+    return _of_labels(model, names, row, level)
 
 
 def _shares_of_collections(model: CollectionModel, groups: By | None, level: float) -> Shares:

@@ -5,7 +5,7 @@ shown and no global setting is changed.
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus._checks import as_array, as_numbers, check_whole, items, shown
-from topicloom.diagnostics.word_lists import topic_words
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.evaluation.topics import topic_sizes
 
@@ -128,12 +127,10 @@ def labels(model: Any, n_words: int = 3) -> list[str]:
     >>> sorted(label.split(": ")[1] for label in labels(model, n_words=2))
     ['loan bank', 'sun moon']
     """
-    words = topic_words(model, n_words, "relevance")
-    if hasattr(model, "label_counts_"):  # topics are labels
-        return [str(name) for name in model.classes_]
-    given = getattr(model, "topic_names_", None)
-    names = dict(given if isinstance(given, Mapping) else enumerate(given or ()))
-    return [f"{k}: {names.get(k) or ' '.join(own)}" for k, own in enumerate(words)]
+    if not hasattr(type(model), "topic_labels"):
+        raise InputError(f"{shown(model)} has no topics; give a fitted model of topicloom.")
+    found: list[str] = model.topic_labels(n_words)
+    return found if hasattr(model, "label_counts_") else [f"{k}: {label}" for k, label in enumerate(found)]
 
 
 def sizes(model: Any) -> FloatArray:

@@ -97,9 +97,9 @@ def topic(model: Any, topic: int, *, n_words: int = 15, by: By = "probability", 
 
 def _words(model: Any, n_words: int, by: By) -> list[tuple[list[str], FloatArray]]:
     """The best words of each topic, and their probabilities."""
+    best = topic_words(model, n_words, by)
     number = {word: v for v, word in enumerate(model.vocabulary_)}
     phi = model.topic_word_
-    best = topic_words(model, n_words, by)
     return [(words, phi[k, [number[word] for word in words]]) for k, words in enumerate(best)]
 
 
