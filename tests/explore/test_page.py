@@ -185,4 +185,4 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_written(model: Any, 
     with pytest.raises(InputError, match="two models or more"):
         explore_models([model], target)
     assert target.read_text() == "before"
-    assert model.corpus_.n_docs == N_DOCS
+    assert N_DOCS == model.corpus_.n_docs

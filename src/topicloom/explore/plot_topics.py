@@ -171,6 +171,7 @@ def _write_numbers(ax: Any, positions: FloatArray, radius: FloatArray) -> None:
         far = radius[k] + 4.0
         places = [(0.0, 0.0), (far + half, 0.0), (-far - half, 0.0), (0.0, far + 2.0), (0.0, -far - 2.0)]
         places += [(dx * (far + half), dy * far) for dx in (0.8, -0.8) for dy in (0.9, -0.9)]
+        places += [(1.7 * dx, 1.7 * dy) for dx, dy in places[1:]]
         free = [shift for shift in places if _is_free(points[k] + shift, half, boxes)]
         shift = free[0] if free else (0.0, 0.0)
         boxes.append((*(points[k] + shift), half))
