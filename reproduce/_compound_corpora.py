@@ -11,7 +11,8 @@ import numpy as np
 from reproduce._common import load, load_split, note, spread, table
 from topicloom import LDA, CompoundLDA
 from topicloom.corpus import Corpus
-from topicloom.evaluation import coherence, plot_topics_by_collection, silhouette_widths, topic_clusters, topic_sizes
+from topicloom.evaluation import coherence, draw_interval, silhouette_widths, topic_clusters, topic_sizes
+from topicloom.explore import plots
 
 
 @dataclass(frozen=True)
@@ -152,11 +153,10 @@ def figure(f: Fitted, folder: Path, n_topics: int = 8) -> None:
     """Shares of topics that change, a panel a topic (figures 10 and 11)."""
     import_module("matplotlib").use("Agg")
     chosen = changing(f, n_topics)
-    names = ["\n".join((" ".join(words[:3]), " ".join(words[3:]))) for words in f.clda.top_words(6)]
-    panels = plot_topics_by_collection(
-        f.clda.pi_draws_, f.clda.collections_, chosen, [names[k] for k in chosen], columns=4
-    )
-    panels[0].figure.savefig(folder / f"compound_{f.name}.png", dpi=100, metadata={"Software": None})
+    names = [" ".join(words) for words in f.clda.top_words(6)]
+    found = draw_interval(f.clda.pi_draws_[:, :, chosen])
+    panels = plots.draw_group_panels(*found, groups=f.clda.collections_, labels=[names[k] for k in chosen])
+    panels.savefig(folder / f"compound_{f.name}.png", dpi=100, metadata={"Software": None})
 
 
 def collections(f: Fitted, n_topics: int = 6) -> str:

@@ -15,11 +15,10 @@ from topicloom.corpus import from_matrix
 from topicloom.evaluation import (
     TopicWeights,
     bucket_lengths,
-    plot_bucket_lengths,
-    plot_time_entropy,
     time_entropy,
     topic_weights,
 )
+from topicloom.explore import plots
 
 LAST_YEAR, MOST_COMMON, SHARE = 2013, 40, 0.05
 
@@ -161,9 +160,9 @@ def draw(runs: dict[tuple[int, int], Run], budget: Budget, path: Path) -> None:
     shown = {f"m = {m}": runs[m, budget.seeds[0]] for m in budget.paths}
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
     buckets = {name: run.buckets for name, run in shown.items()}
-    plot_bucket_lengths(buckets, ax=axes[0, 0])
-    plot_time_entropy({name: run.weights for name, run in shown.items()}, ax=axes[0, 1])
-    plot_bucket_lengths(buckets, topic_weight={name: run.topic_weight for name, run in shown.items()}, ax=axes[1, 0])
+    plots.bucket_lengths(buckets, ax=axes[0, 0])
+    plots.entropy_over_time({name: run.weights for name, run in shown.items()}, ax=axes[0, 1])
+    plots.bucket_lengths(buckets, topic_weight={name: run.topic_weight for name, run in shown.items()}, ax=axes[1, 0])
     for name, run in shown.items():
         axes[1, 1].plot(np.sort(run.topic_weight)[::-1], label=name, lw=1)
     axes[1, 0].set_title("weighted by topics", fontsize=9)

@@ -82,7 +82,7 @@ ALLOWED = {
     "evaluation/labels.py": "scores from counts and ranks",
     "evaluation/clusters.py": "silhouettes of given distances: sums by NumPy",
     "evaluation/coherence.py": "norm with an axis, which NumPy computes itself",
-    "evaluation/collection_plots.py": "a picture",
+    "evaluation/topic_maps.py": "within one_blas_thread",
 }
 
 

@@ -111,6 +111,7 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, Any]]] = [
     (evaluation.exclusivity, {"topics": PHI, "n_words": 2}),
     (evaluation.topic_sizes, {"theta": THETA, "lengths": np.ones(6)}), (evaluation.effective_words, {"topics": PHI}),
     (evaluation.topic_distances, {"topics": PHI, "metric": "cosine"}),
+    (evaluation.topic_map, {"topics": PHI, "metric": "hellinger", "n_words": None}),
     (evaluation.topic_discrepancy, {"topics": PHI, "truth": PHI}),
     (evaluation.completion_perplexity, {"topics": PHI, "alpha": np.ones(2), "corpus": COUNTED, "estimator": "cgs_p",
                                         "burn_in": 1, "thin": 1, "n_samples": 1, "n_chains": 1, "seed": 0,

@@ -224,6 +224,7 @@ def measures(size: str) -> Case:
         yield "coherence", [ev.coherence(phi, whole, measure) for measure in ("c_npmi", "u_mass", "c_v")]
         yield "topics", (ev.topic_diversity(phi), ev.topic_distances(phi), ev.effective_words(phi), ev.exclusivity(phi))
         yield "sizes", (ev.topic_sizes(theta, whole.doc_lengths), ev.topic_discrepancy(phi, phi[::-1]))
+        yield "map", [*ev.topic_map(phi)]
         yield "clusters", (ev.topic_linkage(phi), ev.silhouette_widths(phi, [0, 0, 0, 1, 1, 1]))
         yield "likelihood", ev.log_likelihood(phi, theta, whole)
         yield "left to right", ev.left_to_right(phi, np.full(6, 0.3), fresh(size), n_particles=3, n_jobs=n_jobs)

@@ -239,29 +239,6 @@ def test_tables_and_json(straight: TopicSearch, tmp_path: Path) -> None:
     assert repr(straight) == "TopicSearch(5 numbers of topics, recommended 4 to 4)"
 
 
-def test_plot(straight: TopicSearch, monkeypatch: pytest.MonkeyPatch) -> None:
-    plt = pytest.importorskip("matplotlib.pyplot")
-    plt.switch_backend("agg")
-    axes = straight.plot()
-    assert axes.get_xlabel() == "number of topics"
-    assert straight.plot(axes) is axes
-    plt.close("all")
-    import builtins
-
-    from topicloom.errors import MissingExtraError
-
-    real = builtins.__import__
-
-    def without(name: str, *more: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match="topicloom\\[plot\\]"):
-        straight.plot()
-
-
 def test_the_cost_is_told_before_it_starts(capsys: pytest.CaptureFixture[str]) -> None:
     search_topics(CORPUS, [2, 3], verbose=1, **SHORT)
     first, *others = capsys.readouterr().err.splitlines()

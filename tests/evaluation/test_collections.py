@@ -13,10 +13,6 @@ from topicloom.evaluation import (
     merged_draws,
     mixture_difference,
     mixture_trend,
-    plot_collections,
-    plot_simplex,
-    plot_topic_tree,
-    plot_topics_by_collection,
     silhouette_widths,
     topic_clusters,
     topic_linkage,
@@ -134,33 +130,3 @@ def test_perplexity_with_rows_of_alpha() -> None:
     ):
         with pytest.raises(InputError, match=message):
             completion_perplexity(data.phi, wrong[0], data.corpus, alpha_row=wrong[1])
-
-
-def test_plots(draws: np.ndarray) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    axes = plot_collections(draws, ["a", "b", "c", "d"], [2, 0])
-    assert len(axes.containers) >= 4
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["topic 2", "topic 0"]
-    assert plot_collections(draws, range(4), ax=axes) is axes
-    panels = plot_topics_by_collection(draws, range(4), labels=["x", "y", "z"], columns=2)
-    assert [panel.get_title() for panel in panels] == ["x", "y", "z"]
-    np.testing.assert_allclose([bar.get_height() for bar in panels[1].patches], draws.mean(axis=0)[:, 1])
-    above, below = plot_topic_tree(draws[0], [1, 2, 3, 4])
-    assert sorted(bar.get_height() for bar in below.patches) == [1, 2, 3, 4]
-    assert above.get_ylabel() == "distance"
-    triangle = plot_simplex(draws[:, 0], truth=[0.2, 0.3, 0.5])
-    assert len(triangle.collections) == 2
-    for wrong, message in (
-        (lambda: plot_collections(draws, ["a"]), "expected samples × 1 collection × topics"),
-        (lambda: plot_collections(draws, range(4), [7]), "must name some of the topics 0 to 2"),
-        (lambda: plot_collections(draws, range(4), [0], ["a", "b"]), "2 entries for 1 topic;"),
-        (lambda: plot_topic_tree(draws[0], [1, 2]), "one for each of 4 topics"),
-        (lambda: plot_topic_tree(draws[0], [1, 2, 3, 4], ["a"]), "1 entry for 4 topics"),
-        (lambda: plot_simplex(draws[:, 0, :2]), "sweeps × 3 topics"),
-    ):
-        with pytest.raises(InputError, match=message):
-            wrong()
-    plt.close("all")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from topicloom.errors import InputError
-from topicloom.evaluation import label_calibration, label_ranking_scores, label_set_scores
+from topicloom.evaluation import calibration_bins, label_calibration, label_ranking_scores, label_set_scores
 from topicloom.labeled import label_rules as rules
 
 
@@ -53,6 +53,12 @@ def test_calibration_is_measured() -> None:
     wrong = label_calibration(truth, np.sqrt(p))
     assert wrong["calibration_error"] == pytest.approx(np.mean(np.sqrt(p) - p), abs=0.01)
     assert wrong["mean_probability"] > wrong["base_rate"] + 0.1
+    expected, observed, size = calibration_bins(truth, p, 7)
+    assert size.tolist() == [2858, 2857, 2857, 2857, 2857, 2857, 2857]
+    cuts = np.sort(p, axis=None)[np.cumsum(size)[:-1]]
+    group = np.searchsorted(cuts, p, side="right")
+    np.testing.assert_allclose(expected, [p[group == g].mean() for g in range(7)])
+    np.testing.assert_allclose(observed, [truth[group == g].mean() for g in range(7)])
 
 
 def test_wrong_input_is_refused() -> None:

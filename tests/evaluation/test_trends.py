@@ -1,18 +1,14 @@
 """Topics over time, and their distance to the truth."""
 
-import builtins
 from typing import Any
 
 import numpy as np
 import pytest
 
-from topicloom.errors import InputError, MissingExtraError
+from topicloom.errors import InputError
 from topicloom.evaluation import (
     bucket_histogram,
     bucket_lengths,
-    plot_bucket_lengths,
-    plot_time_entropy,
-    plot_topic_weights,
     time_entropy,
     topic_discrepancy,
     topic_weights,
@@ -118,35 +114,3 @@ def test_wrong_input_is_refused() -> None:
     }.items():
         with pytest.raises(InputError, match=message):
             call()
-
-
-def test_plots() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    found = topic_weights(THETA, [1991, 1990, 1990, 1995])
-    lengths = bucket_lengths(*found, 0.5)
-    axes = plot_topic_weights(found, [1, 0], ["one", "other"])
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), found.weights[:, 1])
-    assert plot_topic_weights(found, [0], ax=axes) is axes
-    entropy = plot_time_entropy({"LDA": found})
-    np.testing.assert_allclose(entropy.lines[0].get_ydata(), time_entropy(found.weights))
-    weight = {"LDA": found.weights.sum(axis=0)}
-    drawn = plot_bucket_lengths({"LDA": lengths}, topic_weight=weight, bins=4)
-    np.testing.assert_allclose(drawn.patches[0].get_data().values.sum(), 1)
-    assert plot_bucket_lengths({"LDA": lengths}).get_xlabel() == "length of a bucket"
-    plt.close("all")
-
-
-def test_plots_name_the_extra_that_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: Any, **options: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install 'topicloom\[plot\]'"):
-        plot_time_entropy({})

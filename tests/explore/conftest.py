@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import topicloom
+from tests.explore.plot_models import compound, dated, hmm, lda, medlda, plt  # noqa: F401  (fixtures)
 from topicloom.explore import payload
 from topicloom.explore.page import unpack
 from topicloom.explore.source import Source, read_model

@@ -96,6 +96,10 @@ def search_topics(
     them that serves you is a good choice.
     """
     numbers = searching.numbers()
+    if plot is not None:
+        from topicloom.explore.plot_style import pyplot
+
+        pyplot()  # refuses before the search if matplotlib is missing
     corpus = reading.read(input, **cutting.options())
     if not quiet:
         say(f"read {input}: {corpus!r}")
@@ -109,7 +113,9 @@ def search_topics(
     if out is not None:
         found.to_json(out)
     if plot is not None:
-        found.plot().figure.savefig(plot)
+        from topicloom.explore import plots
+
+        plots.search(found).figure.savefig(plot)
     if json:
         show_json(found.as_dict())
     elif csv:

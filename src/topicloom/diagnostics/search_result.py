@@ -1,4 +1,4 @@
-"""What a search over numbers of topics found: a table, a range, what was dropped, a verdict in words, a picture."""
+"""What a search over numbers of topics found: a table, a range, what was dropped, a verdict in words."""
 
 import json
 import math
@@ -163,28 +163,6 @@ class TopicSearch:
             "held_out_tokens": self.n_tokens,
             "seed": self.seed,
         }
-
-    def plot(self, ax: Any = None) -> Any:
-        """Held-out score against the number of topics, with error bars; the recommended range is shaded.
-
-        Bars are standard errors of the difference to the highest score, which the range comes from; the highest has
-        none. Returns the axes.
-        """
-        from topicloom.evaluation.trend_plots import _axes
-
-        axes = _axes(ax)
-        kept = np.isfinite(self.completion)
-        axes.axvspan(*self.recommended, alpha=0.15, lw=0, color="C0", label="within one standard error")
-        axes.errorbar(
-            self.n_topics[kept], self.completion[kept], yerr=self.difference_se[kept], marker="o", capsize=3, color="C0"
-        )
-        if self.dropped:
-            low = float(np.nanmin(self.completion - self.completion_se))
-            places = [one.n_topics for one in self.dropped]
-            axes.plot(places, [low] * len(places), "x", color="0.5", label="dropped")
-        axes.set(xlabel="number of topics", ylabel="held-out log-likelihood per token")
-        axes.legend(fontsize=7)
-        return axes
 
 
 def _known(value: Any) -> Any:

@@ -2,12 +2,6 @@
 
 from topicloom.evaluation.clusters import silhouette_widths, topic_clusters, topic_linkage
 from topicloom.evaluation.coherence import coherence
-from topicloom.evaluation.collection_plots import (
-    plot_collections,
-    plot_simplex,
-    plot_topic_tree,
-    plot_topics_by_collection,
-)
 from topicloom.evaluation.collections import (
     Change,
     Interval,
@@ -16,7 +10,13 @@ from topicloom.evaluation.collections import (
     mixture_difference,
     mixture_trend,
 )
-from topicloom.evaluation.labels import label_calibration, label_ranking_scores, label_set_scores
+from topicloom.evaluation.labels import (
+    CalibrationBins,
+    calibration_bins,
+    label_calibration,
+    label_ranking_scores,
+    label_set_scores,
+)
 from topicloom.evaluation.predictive import (
     DocumentScores,
     completion_perplexities,
@@ -35,10 +35,10 @@ from topicloom.evaluation.topics import (
     topic_diversity,
     topic_sizes,
 )
-from topicloom.evaluation.trend_plots import plot_bucket_lengths, plot_time_entropy, plot_topic_weights
 from topicloom.evaluation.trends import TopicWeights, bucket_histogram, bucket_lengths, time_entropy, topic_weights
 
 __all__ = [
+    "CalibrationBins",
     "Change",
     "DocumentScores",
     "Interval",
@@ -47,6 +47,7 @@ __all__ = [
     "TopicWeights",
     "bucket_histogram",
     "bucket_lengths",
+    "calibration_bins",
     "coherence",
     "completion_perplexities",
     "completion_perplexity",
@@ -63,13 +64,6 @@ __all__ = [
     "merged_draws",
     "mixture_difference",
     "mixture_trend",
-    "plot_bucket_lengths",
-    "plot_collections",
-    "plot_simplex",
-    "plot_time_entropy",
-    "plot_topic_tree",
-    "plot_topic_weights",
-    "plot_topics_by_collection",
     "silhouette_widths",
     "time_entropy",
     "topic_clusters",

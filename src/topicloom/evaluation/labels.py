@@ -4,12 +4,12 @@ Where scikit-learn has a measure it is scikit-learn's, with its conventions: a l
 document has F1 = 0, and so has a document without labels, true or predicted.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom._types import AnyArray, BoolArray, FloatArray, Int64Array
 from topicloom.corpus._checks import as_array, as_numbers, check_whole
 from topicloom.errors import InputError
 
@@ -54,18 +54,46 @@ def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> d
     equal in size, by probability; ``brier``: mean squared error; ``mean_probability`` and ``base_rate``:
     the two that should be alike.
     """
-    truth, p = _indicator("true", true).ravel(), as_numbers("probability", probability)
-    _check_shapes(_indicator("true", true), p)
-    check_whole("n_bins", n_bins, 1)
-    p = p.ravel()
-    groups = np.array_split(np.argsort(p, kind="stable"), n_bins)
-    error = sum(abs(p[group].mean() - truth[group].mean()) * len(group) for group in groups if len(group))
+    truth, p = _pairs(true, probability)
+    expected, observed, size = calibration_bins(true, probability, n_bins)
     return {
-        "calibration_error": float(error / len(p)),
+        "calibration_error": float(sum(abs(expected - observed) * size) / len(p)),
         "brier": float(np.mean((p - truth) ** 2)),
         "mean_probability": float(p.mean()),
         "base_rate": float(truth.mean()),
     }
+
+
+class CalibrationBins(NamedTuple):
+    """Groups of (document, label) pairs by probability, least first."""
+
+    expected: FloatArray  # mean probability
+    observed: FloatArray  # share of true labels
+    size: Int64Array  # pairs
+
+
+def calibration_bins(true: Any, probability: FloatArray, n_bins: int = 10) -> CalibrationBins:
+    """``n_bins`` groups of (document, label) pairs by probability, equal in size: what is expected and what is so.
+
+    Examples
+    --------
+    >>> calibration_bins([[0, 1], [0, 1]], [[0.1, 0.7], [0.3, 0.9]], 2).expected.tolist()
+    [0.2, 0.8]
+    """
+    truth, p = _pairs(true, probability)
+    check_whole("n_bins", n_bins, 1)
+    groups = [group for group in np.array_split(np.argsort(p, kind="stable"), n_bins) if len(group)]
+    return CalibrationBins(
+        np.array([p[group].mean() for group in groups]),
+        np.array([truth[group].mean() for group in groups]),
+        np.array([len(group) for group in groups], np.int64),
+    )
+
+
+def _pairs(true: Any, probability: FloatArray) -> tuple[BoolArray, FloatArray]:
+    truth, p = _indicator("true", true), as_numbers("probability", probability)
+    _check_shapes(truth, p)
+    return truth.ravel(), p.ravel()
 
 
 def _indicator(name: str, values: Any) -> BoolArray:

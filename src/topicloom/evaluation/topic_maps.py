@@ -5,11 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.errors import InputError
+from topicloom.corpus._checks import check_whole
 from topicloom.evaluation.topics import Metric, check_topics, topic_distances
+from topicloom.numerics.blas import one_blas_thread
 
 _WORK = 5e7  # words × pairs of topics whose distances are computed one by one
 _LEAST_WORDS = 1000
+_NOTHING = 1e-12  # eigenvalues of distances from 0 to 1 that are rounding alone
 
 
 class TopicMap(NamedTuple):
@@ -51,8 +53,8 @@ def topic_map(topics: AnyArray, metric: Metric = "jensen_shannon", *, n_words: i
     True
     """
     phi = check_topics(topics)
-    if n_words is not None and n_words < 1:
-        raise InputError(f"n_words={n_words} must be 1 or more.")
+    if n_words is not None:
+        check_whole("n_words", n_words, 1)
     most = max(_LEAST_WORDS, int(_WORK / max(len(phi) ** 2 / 2, 1))) if n_words is None else int(n_words)
     phi = _fewer_words(phi, most)
     if len(phi) < 2:
@@ -66,8 +68,9 @@ def classical_scaling(distances: FloatArray) -> tuple[FloatArray, FloatArray]:
     squared = distances**2
     rows = squared.mean(axis=0)
     inner = -0.5 * (squared - rows[None] - rows[:, None] + rows.mean())
-    values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
-    values = np.clip(values[::-1], 0.0, None)
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
+    values = np.where(values > _NOTHING * max(1.0, float(values[-1])), values, 0.0)[::-1]
     total = float(values.sum())
     places = np.zeros((len(distances), 2))
     for axis in range(min(2, len(values))):

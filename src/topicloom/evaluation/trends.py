@@ -27,7 +27,7 @@ def topic_weights(
     ``~corpus.empty_docs``.
     """
     shares = check_distributions("theta", theta, "document")
-    when = _times(times, unit)
+    when = as_periods(times, unit)
     if when.shape != (len(shares),):
         raise InputError(f"times has shape {when.shape} but theta has {len(shares)} documents; give one for each.")
     if documents is not None:
@@ -59,7 +59,7 @@ def bucket_lengths(times: AnyArray, weights: AnyArray, share: float = 0.05) -> F
     NaN.
     """
     rows = check_distributions("weights", weights, "period")
-    when = _times(times, None)
+    when = as_periods(times, None)
     if when.shape != (len(rows),) or np.any(when[1:] <= when[:-1]):
         raise InputError(f"times must have one rising entry for each of {len(rows)} periods, as topic_weights gives.")
     n_buckets = round(1 / share) if check_number("share", share, 0.0, 1.0) > 0 else 0
@@ -109,7 +109,7 @@ def _numbers(times: AnyArray) -> FloatArray:
         ) from None
 
 
-def _times(times: AnyArray, unit: str | None) -> AnyArray:
+def as_periods(times: AnyArray, unit: str | None) -> AnyArray:
     """Time stamps as whole numbers or dates."""
     when: AnyArray = as_array("times", times)
     if when.dtype.kind == "O" or when.dtype.kind in "US":
