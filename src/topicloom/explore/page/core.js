@@ -5,7 +5,8 @@
 //   withDocs()                     Promise of docs
 //   textOf(position)               Promise of {text, cut, tokens} of a document in the page, or null
 //   position(row)                  where a document of the corpus is in docs, or -1
-//   wordNumber(text)               number of a word in core.words, or -1
+//   wordNumber(text)               number of a word in core.words, or -1; wordText(number) the other way round
+//   docs.terms                     texts of all words that docs.words numbers
 //   on(event, f), emit(event, …)   events: "names" (renamed, hidden, merged, annotated), "theme"
 //
 //   names                          what the user gave: names.of(k), .note(k), .isHidden(k), .group(k); .rename, .annotate, .hide, .merge,
@@ -16,12 +17,12 @@
 //   colorOf(k)                     "#rrggbb"
 //
 //   route(name, render, options)   registers a view; render(view, parts, query) fills the element `view` and must add one <h1>.
-//                                  It may be async. options: {nav: "Title", when: () => boolean, order: number}
+//                                  It may be async. options: {nav: "Title" or () => "Title", when: () => boolean, order: number}
 //   link(name, parts, query)       "#/topic/3?lambda=0.4"
 //   setQuery(query)                replaces the query of the current address without a new view
 //   show()                         renders the current address again
 //
-//   percent(x), number(x), count(n), similarity…   numbers as shown
+//   percent(x, digits), number(x), count(n), range([low, high]), plural(n, "word")   numbers as shown
 "use strict";
 
 let core = null;
@@ -53,6 +54,11 @@ function fromBase64(text) {
 async function readCore() {
   core = await unpack("data-core");
   core.words.number = new Map(core.words.text.map((text, i) => [wellFormed(text), i]));
+  for (const topic of core.topics) {
+    topic.words = topic.words.map(([word, phi]) => [wordText(word), phi]);
+    topic.frex = topic.frex.map(wordText);
+    topic.lift = topic.lift.map(wordText);
+  }
   names.load();
 }
 
@@ -60,6 +66,7 @@ function withDocs() {
   docsPromise ??= unpack("data-docs").then((block) => {
     docs = block;
     docs.position = new Map(docs.row.map((row, i) => [row, i]));
+    docs.terms = core.words.text.concat(docs.vocabulary ?? []);
     return docs;
   });
   return docsPromise;
@@ -77,6 +84,7 @@ async function textOf(at) {
 }
 
 const position = (row) => docs.position.get(row) ?? -1;
+const wordText = (word) => (typeof word === "number" ? core.words.text[word] : word);
 const wordNumber = (text) => core.words.number.get(wellFormed(text)) ?? -1;
 
 // Half of a surrogate pair cannot be part of an address; it is shown as U+FFFD everywhere.
