@@ -103,7 +103,7 @@ function barRow(row, text, { x, y, left, height }) {
   const furthest = Math.max(x(row.value), between ? x(row.high) : 0, Number.isFinite(row.mark) ? x(row.mark) : 0);
   parts.push(svg("text", { class: "bar-value", x: furthest + 7, y: y + 4 }, text));
   const label = svg("text", { class: "bar-label", x: left - 8, y: y + 4, "text-anchor": "end" }, fitted(row.label, left - 12));
-  const group = svg("g", { class: "bar-row", data: row.data ?? {} }, parts, row.href ? svg("a", { href: row.href, "aria-label": `${row.label}, ${text}` }, label) : label);
+  const group = svg("g", { class: "bar-row", data: row.data ?? {} }, parts, row.href ? svg("a", { href: row.href, "aria-label": `${short(row.label)}, ${text}` }, label) : label);
   return row.lines ? tip(group, row.lines) : group;
 }
 

@@ -23,6 +23,7 @@
 //   show()                         renders the current address again
 //
 //   percent(x, digits), number(x), count(n), range([low, high]), plural(n, "word")   numbers as shown
+//   short(text, most)              a long name, cut
 "use strict";
 
 let core = null;
@@ -319,7 +320,7 @@ async function show({ focus = false } = {}) {
   main.replaceChildren(view);
   main.dataset.route = name || "overview";
   const heading = view.querySelector("h1");
-  document.title = heading && name ? `${heading.textContent} · ${core.title}` : core.title;
+  document.title = short(heading && name ? `${heading.textContent} · ${core.title}` : core.title);
   emit("shown", name);
   if (focus && heading) {
     heading.tabIndex = -1;
@@ -345,14 +346,16 @@ function percent(x, digits = 1) {
   return x > 0 && Number(text) === 0 ? `< ${10 ** -digits}%` : `${text}%`;
 }
 
-// Four significant digits, and no more than three decimals for numbers that need none.
+// Three decimals below 10, one below 1000, none above.
 function number(x) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (Number.isInteger(x)) return count(x).replace("-", "−");
   const size = Math.abs(x);
-  const text = size >= 1000 ? count(Math.round(x)) : size >= 0.001 ? x.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3) : x.toExponential(1);
+  const text = size >= 1000 ? count(Math.round(x)) : size >= 0.001 ? x.toFixed(size >= 10 ? 1 : 3) : x.toExponential(1);
   return text.replace("-", "−");
 }
 
 const range = (interval, format = percent) => (interval ? `${format(interval[0])} to ${format(interval[1])}` : "");
+// Names and titles may be of any length; what is shown of them is not.
+const short = (text, most = 160) => (text.length > most ? `${wellFormed(text.slice(0, most - 1))}…` : text);
 const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

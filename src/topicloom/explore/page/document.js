@@ -2,7 +2,7 @@
 //
 //   docFacts(at)                          a line of what is known of a document
 //   excerpt(target, at, members)          the passage of a document in which topics are strongest, coloured
-//   colouredText(target, entry, options)  a document's text with its words coloured by topic; options: {from, to, only}
+//   colouredText(target, entry, options)  a document's text with its words coloured by topic; options: {from, to, own}
 "use strict";
 
 const PART = 20000; // characters that are shown at once
@@ -22,16 +22,16 @@ function placedTokens(entry) {
   return entry.placed;
 }
 
-function token(text, topic, share) {
-  const mark = el("span", { class: "token", data: { topic }, style: { "--topic": colorOf(topic), "--shade": `${Math.round(12 + 46 * share)}%` } }, text);
+function token(text, topic, share, own) {
+  const mark = el("span", { class: own ? "token own" : "token", data: { topic }, style: { "--topic": colorOf(topic), "--shade": `${Math.round(12 + 46 * share)}%` } }, text);
   mark.token = { topic, share };
   return mark;
 }
 
-function colouredText(target, entry, { from = 0, to = Infinity } = {}) {
+function colouredText(target, entry, { from = 0, to = Infinity, own = [] } = {}) {
   const nodes = [];
   if (entry.text === null) {
-    for (const [word, topic, share] of entry.tokens.slice(from, to)) nodes.push(token(word, topic, share / 15), " ");
+    for (const [word, topic, share] of entry.tokens.slice(from, to)) nodes.push(token(word, topic, share / 15, own.includes(topic)), " ");
     target.append(...nodes);
     return;
   }
@@ -41,7 +41,7 @@ function colouredText(target, entry, { from = 0, to = Infinity } = {}) {
     if (mark.from < at) continue;
     if (mark.to > end) break;
     if (mark.from > at) nodes.push(visible(entry.text.slice(at, mark.from)));
-    nodes.push(token(entry.text.slice(mark.from, mark.to), mark.topic, mark.share));
+    nodes.push(token(entry.text.slice(mark.from, mark.to), mark.topic, mark.share, own.includes(mark.topic)));
     at = mark.to;
   }
   if (at < end) nodes.push(visible(entry.text.slice(at, end)));
@@ -73,11 +73,11 @@ function tokenTips(target) {
 async function excerpt(target, at, members) {
   const entry = await textOf(at);
   if (!entry) return target.append(el("span", { class: "none" }, "The text is not in this page."));
-  if (entry.text === null) colouredText(target, entry, { to: 60 });
+  if (entry.text === null) colouredText(target, entry, { to: 60, own: members });
   else {
     const [from, to] = bestWindow(entry, members);
     if (from > 0) target.append("… ");
-    colouredText(target, entry, { from, to });
+    colouredText(target, entry, { from, to, own: members });
     if (to < entry.text.length || entry.cut) target.append(" …");
   }
   if (!entry.text && !entry.tokens.length) target.append(el("span", { class: "none" }, "(empty)"));
@@ -104,7 +104,7 @@ function bestWindow(entry, members) {
 function docFacts(at) {
   const facts = [["time", core.times?.name ?? "time"], ["group", "group"], ["labels", "labels"], ["response", "response"]]
     .filter(([key]) => docs[key] && docs[key][at] !== null && docs[key][at] !== undefined)
-    .map(([key, name]) => `${name} ${[docs[key][at]].flat().join(", ")}`);
+    .map(([key, name]) => `${name} ${[docs[key][at]].flat().join(", ")}`.slice(0, 300));
   const parts = [`${core.doc_name} ${docs.row[at]}`, docs.id[at] !== String(docs.row[at]) && docs.id[at] !== docs.title[at] ? docs.id[at] : null, plural(docs.tokens[at], "token"), ...facts];
   return el("p", { class: "facts", dir: "auto" }, parts.filter(Boolean).join(" · "));
 }
@@ -117,7 +117,7 @@ async function renderDocument(view, [given]) {
     return missing(view, `This page does not have ${core.doc_name} ${given}.${why}`);
   }
   const entry = await textOf(at);
-  view.append(el("p", { class: "kicker" }, capital(core.doc_name)), el("h1", { dir: "auto" }, docs.title[at] || docs.id[at] || "(empty)"), docFacts(at));
+  view.append(el("p", { class: "kicker" }, capital(core.doc_name)), el("h1", { dir: "auto" }, short(docs.title[at] || docs.id[at] || "(empty)", 300)), docFacts(at));
   const body = textSection(at, entry);
   view.append(el("div", { class: "split wide-left" }, el("div", { class: "stack" }, body), el("div", { class: "stack" }, topicsOfDocument(at, body), neighboursSection(at))));
   return undefined;
@@ -132,10 +132,10 @@ function topicsOfDocument(at, body) {
     label: `Topics of ${core.doc_name} ${docs.row[at]}`,
     note: `Topics below 1% are left out${listed < 0.995 ? `: ${percent(1 - listed)} in all` : ""}.`,
     draw: (drawing, width) =>
-      bars(drawing, width, { rows: rows.map(([k, theta]) => ({ label: `${k} ${topicName(k)}`, value: theta, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(theta)} of the ${core.doc_name}`] })) }),
+      bars(drawing, width, { rows: rows.map(([k, theta]) => ({ label: `${k} ${short(topicName(k))}`, value: theta, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(theta)} of the ${core.doc_name}`] })) }),
     rows: () => [["topic", "name", "share"], ...rows.map(([k, theta]) => [k, topicName(k), theta])],
   });
-  const only = el("select", { "aria-label": "Colour the words of", on: { change: () => body.only(only.value) } }, el("option", { value: "" }, "all topics"), rows.map(([k]) => el("option", { value: k }, `${k} ${topicName(k)}`)));
+  const only = el("select", { "aria-label": "Colour the words of", on: { change: () => body.only(only.value) } }, el("option", { value: "" }, "all topics"), rows.map(([k]) => el("option", { value: k }, `${k} ${short(topicName(k), 60)}`)));
   return section("Topics", {}, chart, el("label", { class: "field inline" }, "Colour the words of", only));
 }
 
@@ -220,7 +220,7 @@ async function renderDocuments(view, _parts, query) {
     ...optional.map(([key, title]) => ({ title, value: (row) => (Array.isArray(docs[key][row.at]) ? docs[key][row.at].join(", ") : docs[key][row.at]), cell: (row) => [docs[key][row.at] ?? "–"].flat().join(", ") })),
   ];
   const list = table({ name: "documents", caption: `${capital(core.doc_name)}s`, columns, rows, sort: topic === null ? [0, "ascending"] : [3, "descending"], empty: "None." });
-  const choose = el("select", { id: "by-topic", on: { change: () => (location.hash = link("documents", [], { topic: choose.value })) } }, el("option", { value: "" }, "all topics"), core.topics.map((_, k) => el("option", { value: k, selected: k === topic }, `${k} ${topicName(k)}`)));
+  const choose = el("select", { id: "by-topic", on: { change: () => (location.hash = link("documents", [], { topic: choose.value })) } }, el("option", { value: "" }, "all topics"), core.topics.map((_, k) => el("option", { value: k, selected: k === topic }, `${k} ${short(topicName(k), 60)}`)));
   const { n, of, sampled } = core.documents;
   const about = sampled ? `A sample: ${count(n)} of ${count(of)} ${core.doc_name}s are in this page. It has each topic's best ${core.doc_name}s and others evenly from all groups, times and topics.` : `All ${count(n)} ${core.doc_name}s.`;
   view.append(el("h1", {}, `${capital(core.doc_name)}s`), el("p", { class: "lead", id: "sample" }, about), section(topic === null ? "All topics" : topicName(topic), { tools: el("label", { class: "field inline" }, "Topic", choose) }, list));

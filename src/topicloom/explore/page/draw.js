@@ -11,7 +11,7 @@
 //   section(title, options, ...children)                    a card with an <h2>; options: {about, class, id, tools}
 //   figure({name, title, note, height, draw, rows, tools})  a frame: draw(svg, width) fills an <svg> and returns its height; it is called
 //                                       again when the width or the theme changes. rows() gives lists for CSV. The element has .redraw()
-//   table({name, caption, columns, rows, sort, step, onHover, filename, empty})   sortable, arrow keys, CSV, "show more"
+//   table({name, caption, columns, rows, sort, step, onHover, empty, note})   sortable, arrow keys, CSV, "show more"
 //                                       column: {title, value: row => number|string|null, cell: row => node|string, csv: row => value,
 //                                       numeric, about, class}; sort: [column number, "ascending"|"descending"]. The element has .setRows(rows)
 //   barCell(value, most, color, text)   a number with a bar, for tables
@@ -85,13 +85,13 @@ function topicLink(k, { number: numbered = true, query = {} } = {}) {
     { class: "topic-link", href: link("topic", [k], query) },
     swatch(k),
     numbered && el("span", { class: "topic-number" }, members.join("+")),
-    el("span", { class: "topic-name", dir: "auto" }, name),
+    el("span", { class: "topic-name", dir: "auto" }, short(name)),
   );
 }
 
-const wordLink = (word, attributes = {}) => el("a", { class: "word-link", href: link("word", [word]), dir: "auto", ...attributes }, word);
+const wordLink = (word, attributes = {}) => el("a", { class: "word-link", href: link("word", [word]), dir: "auto", ...attributes }, short(word, 60));
 
-const docLink = (at, text = docs.title[at]) => el("a", { class: "doc-link", href: link("document", [docs.row[at]]), dir: "auto" }, text || docs.id[at] || "(empty)");
+const docLink = (at, text = docs.title[at]) => el("a", { class: "doc-link", href: link("document", [docs.row[at]]), dir: "auto" }, short(text || docs.id[at] || "(empty)"));
 
 // -- tooltips --------------------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ function tip(target, lines) {
   const box = document.getElementById("tip");
   const open = () => {
     const given = typeof lines === "function" ? lines() : lines;
-    box.replaceChildren(...given.filter(Boolean).map((line, i) => el("div", { class: i ? "" : "tip-head", dir: "auto" }, line)));
+    box.replaceChildren(...given.filter(Boolean).map((line, i) => el("div", { class: i ? "" : "tip-head", dir: "auto" }, short(line, 300))));
     box.hidden = false;
     const at = target.getBoundingClientRect();
     const { width, height } = box.getBoundingClientRect();
@@ -201,13 +201,8 @@ function figure({ name, title, note = null, draw, rows = null, tools = [], label
     ["SVG", `${label}: download as SVG`, () => saveSvg(name, drawing, label)],
     ["PNG", `${label}: download as PNG`, () => savePng(name, drawing, label)],
   ]);
-  const result = el(
-    "figure",
-    { class: "figure", data: { figure: name } },
-    el("div", { class: "figure-tools" }, tools, saves),
-    frame,
-    note && el("figcaption", { class: "note" }, note),
-  );
+  const foot = el("div", { class: "foot" }, el("figcaption", { class: "note" }, note), saves);
+  const result = el("figure", { class: "figure", data: { figure: name } }, el("div", { class: "figure-tools" }, tools), frame, foot);
   let width = 0;
   result.redraw = () => {
     if (width < 40) return;
@@ -241,7 +236,7 @@ function sortRows(rows, value, direction) {
   return keyed.map((entry) => entry[2]);
 }
 
-function table({ name, caption, columns, rows, sort = null, step = 50, onHover = null, empty = "Nothing to show.", tools = [] }) {
+function table({ name, caption, columns, rows, sort = null, step = 50, onHover = null, empty = "Nothing to show.", note = null }) {
   let [by, direction] = sort ?? [-1, "ascending"];
   let sorted = rows;
   let limit = step;
@@ -288,10 +283,9 @@ function table({ name, caption, columns, rows, sort = null, step = 50, onHover =
   const result = el(
     "div",
     { class: "table" },
-    el("div", { class: "figure-tools" }, tools, downloads([["CSV", `${caption}: download as CSV`, () => saveCsv(name, grid())]])),
     el("div", { class: "table-scroll" }, listing),
     nothing,
-    more,
+    el("div", { class: "foot" }, more, el("span", { class: "note" }, note), downloads([["CSV", `${caption}: download as CSV`, () => saveCsv(name, grid())]])),
   );
   result.setRows = (given) => {
     rows = given;
@@ -319,7 +313,7 @@ function moveInTable(event) {
 }
 
 function barCell(value, most, color, text = percent(value)) {
-  const bar = el("span", { class: "bar", style: { width: `${clamp((100 * value) / (most || 1), 0, 100)}%`, "--topic": color } });
+  const bar = el("span", { class: "bar-fill", style: { width: `${clamp((100 * value) / (most || 1), 0, 100)}%`, "--topic": color } });
   return el("span", { class: "bar-cell" }, el("span", { class: "bar-track", "aria-hidden": "true" }, bar), el("span", { class: "bar-text" }, text));
 }
 

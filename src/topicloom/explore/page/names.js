@@ -56,7 +56,7 @@ function mergeDialog(k) {
   const similar = new Map(core.topics[k].related);
   const others = viewTopics({ hidden: true }).filter((topic) => !topic.members.includes(k));
   others.sort((a, b) => (similar.get(b.k) ?? -1) - (similar.get(a.k) ?? -1) || a.k - b.k);
-  const field = el("select", { id: "merge-with" }, others.map((topic) => el("option", { value: topic.k }, `${topic.members.join("+")} · ${topic.name}`)));
+  const field = el("select", { id: "merge-with" }, others.map((topic) => el("option", { value: topic.k }, `${topic.members.join("+")} · ${short(topic.name, 60)}`)));
   const done = () => {
     names.merge(k, Number(field.value));
     if (names.group(k)[0] === k) show();
@@ -84,7 +84,7 @@ function namesDialog() {
       ...hidden.map((k) => [`Topic ${k} is hidden`, () => names.hide(k, false)]),
       ...merged.map((group) => [`Topics ${group.join(" + ")} are merged`, () => names.split(group[0])]),
     ];
-    const items = lines.map(([text, undo]) => el("li", {}, el("span", { dir: "auto" }, text), button("Undo", fresh(undo), { class: "link", "aria-label": `Undo: ${text}` })));
+    const items = lines.map(([text, undo]) => el("li", {}, el("span", { dir: "auto" }, short(text)), button("Undo", fresh(undo), { class: "link", "aria-label": `Undo: ${text}` })));
     list.replaceChildren(items.length ? el("ul", {}, items) : el("p", { class: "none" }, "Nothing is renamed, hidden, merged or annotated."));
   };
   const file = el("input", { type: "file", accept: ".json,application/json", id: "names-file", class: "unseen", tabindex: -1, "aria-label": "File of topic names" });

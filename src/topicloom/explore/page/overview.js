@@ -7,14 +7,14 @@ function renderOverview(view) {
   const topics = viewTopics({ hidden: showHidden });
   const map = topicMap(topics);
   const hidden = core.topics.filter((_, k) => names.isHidden(k)).length;
-  view.append(
-    el("h1", { dir: "auto" }, core.title),
+  fill(view, {}, [
+    el("h1", { dir: "auto" }, short(core.title, 300)),
     el("p", { class: "lead" }, `${core.kind} with ${plural(core.topics.length, "topic")}, fitted to ${plural(core.n_docs, core.doc_name)}.`),
     tiles(),
     hidden > 0 && hiddenNotice(hidden),
     el("div", { class: "split wide-left" }, section("Map of topics", { class: "map-card" }, map), section("Tree of topics", { class: "tree-card" }, topicTree(topics))),
     section("Topics", { about: shareNote() }, topicTable(topics, map.highlight)),
-  );
+  ]);
 }
 
 function tiles() {
@@ -57,7 +57,7 @@ function topicTable(topics, onHover) {
     { title: "Words", value: (topic) => words(topic).join(" "), cell: (topic) => wordList(words(topic)), class: "words-cell" },
     { title: "Share", numeric: true, value: (topic) => topic.share, cell: shareCell(most), class: "share-cell" },
     { title: `${capital(core.doc_name)}s`, numeric: true, value: (topic) => topic.docs },
-    ...(chains ? [{ title: "Chains", numeric: true, value: (topic) => single(topic)?.chains?.[0] ?? null, cell: (topic) => chainText(single(topic)?.chains), about: "In how many chains the topic was found" }] : []),
+    ...(chains ? [{ title: "Chains", numeric: true, value: (topic) => single(topic)?.chains?.[0] ?? null, cell: (topic) => chainText(single(topic)?.chains), about: "In how many chains the topic was found", class: "measure-cell" }] : []),
     ...shownMeasures.map((name) => ({ title: capital(name), numeric: true, value: (topic) => single(topic)?.measures[name] ?? null, about: core.measures_about?.[name], class: "measure-cell" })),
   ];
   return table({ name: "topics", caption: "Topics", columns, rows: topics.map((topic) => ({ ...topic, data: { topic: topic.k } })), sort: [2, "descending"], step: 200, onHover });
@@ -133,7 +133,7 @@ function mapCircle({ topic, cx, cy, r }, first) {
   const words = () => byRelevance(topicWords(topic.members), core.lambda).slice(0, 10).map((entry) => entry.word).join(" ");
   const mark = svg(
     "a",
-    { href: link("topic", [topic.k]), class: `map-topic${topic.hidden ? " dim" : ""}`, tabindex: first ? 0 : -1, "aria-label": `Topic ${topic.members.join(" and ")}: ${topic.name}, ${percent(topic.share)}`, data: { topic: topic.k } },
+    { href: link("topic", [topic.k]), class: `map-topic${topic.hidden ? " dim" : ""}`, tabindex: first ? 0 : -1, "aria-label": `Topic ${topic.members.join(" and ")}: ${short(topic.name)}, ${percent(topic.share)}`, data: { topic: topic.k } },
     svg("circle", { cx, cy, r, fill: topic.color, stroke: topic.color }),
     r > 9 && svg("text", { class: "map-number", x: cx, y: cy + 4, "text-anchor": "middle" }, topic.members.join("+")),
   );
@@ -213,7 +213,7 @@ function topicTree(topics) {
   const result = figure({
     name: "tree",
     title: "Tree of topics",
-    note: "Topics that join further left are less alike. Heights are distances between topics.",
+    note: "Topics that join further left are less alike. Scale: distance at which they join.",
     rows: () => [["left", "right", "height", "size"], ...core.tree],
     draw: (drawing, width) => drawTree(drawing, width, shown),
   });
@@ -225,7 +225,10 @@ function drawTree(drawing, width, shown) {
   const line = 20;
   const most = Math.max(1e-12, ...core.tree.map((row) => row[2]));
   const label = clamp(width * 0.5, 90, 240);
-  const x = scale([0, most], [width - label - 10, 12]);
+  // Joins are often far from 0 and near each other: the scale begins shortly below the first.
+  const least = Math.min(most, ...core.tree.map((row) => row[2]));
+  const low = Math.max(0, least - 0.2 * (most - least || most));
+  const x = scale([low, most], [width - label - 10, 12]);
   let leaves = 0;
   const nodes = [];
   const place = (node) => {
@@ -233,7 +236,7 @@ function drawTree(drawing, width, shown) {
     while (stack.length) {
       const at = stack.at(-1);
       if (at < n) {
-        nodes[at] = { x: x(0), y: shown.has(at) ? 12 + line * leaves++ : null, topic: at };
+        nodes[at] = { x: x(low), y: shown.has(at) ? 12 + line * leaves++ : null, topic: at };
         stack.pop();
         continue;
       }
@@ -251,13 +254,16 @@ function drawTree(drawing, width, shown) {
   if (core.tree.length) place(n + core.tree.length - 1);
   else core.topics.forEach((_, k) => place(k));
   for (const node of nodes.filter((one) => one?.topic !== undefined && one.y !== null)) drawing.append(treeLeaf(node, label));
-  return 12 + line * leaves;
+  const bottom = 8 + line * leaves;
+  for (const tick of x.ticks(3)) drawing.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }), svg("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick)));
+  drawing.append(svg("line", { class: "axis", x1: x(most), x2: x(low), y1: bottom, y2: bottom }));
+  return bottom + 24;
 }
 
 const treeJoin = (node, children) => svg("path", { class: "branch", d: children.map((child) => `M${child.x} ${child.y}H${node.x}V${node.y}`).join("") });
 
 function treeLeaf({ x, y, topic }, room) {
-  const text = `${topic} ${topicName(topic)}`;
+  const text = `${topic} ${short(topicName(topic))}`;
   const leaf = svg(
     "a",
     { href: link("topic", [topic]), class: "leaf", "aria-label": text },

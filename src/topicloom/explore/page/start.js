@@ -9,11 +9,11 @@ function renderAbout(view) {
   const documents = n ? `${sampled ? `A sample: ${count(n)} of ${count(of)}` : `All ${count(n)}`} ${core.doc_name}s are in this page. ${texted ?? ""}` : `No ${core.doc_name}s are in this page.`;
   const intervals = core.intervals_about ?? `All intervals hold ${percent(core.level, 0)}.`;
   const measures = Object.entries(core.measures_about ?? {});
-  view.append(
+  fill(view, {}, [
     el("h1", {}, "About"),
     el("div", { class: "split" },
       el("div", { class: "stack" },
-        section("The model", {}, facts(core.about.map(([name, value]) => [name, shownValue(value)])), core.verdict && el("p", { class: "about" }, core.verdict)),
+        section("The model", {}, facts(core.about.map(([name, value]) => [name, value === null ? "–" : String(value)])), core.verdict && el("p", { class: "about" }, core.verdict)),
         core.command && section("Make it again", {}, el("pre", { class: "command", tabindex: 0 }, core.command))),
       el("div", { class: "stack" },
         section("How to read this page", {}, el("ul", { class: "prose" },
@@ -24,7 +24,7 @@ function renderAbout(view) {
           el("li", {}, "The page loads nothing from the network."))),
         measures.length > 0 && section("Measures", {}, facts(measures.map(([name, about]) => [capital(name), about]))),
         section("Names and notes", {}, el("div", { class: "actions" }, button("Show, import, export", namesDialog))))),
-  );
+  ]);
 }
 
 const facts = (rows) => el("dl", { class: "about-list" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value))));
@@ -45,7 +45,7 @@ function drawNavigation() {
 function drawFoot() {
   const { n, of, sampled } = core.documents;
   const parts = [`${core.kind}, ${plural(core.topics.length, "topic")}`, plural(core.n_docs, core.doc_name), sampled && `${count(n)} of ${count(of)} shown`, "made with topicloom"];
-  document.getElementById("foot").replaceChildren(...[parts.filter(Boolean).join(" · ")]);
+  document.getElementById("foot").textContent = parts.filter(Boolean).join(" · ");
 }
 
 // -- theme -----------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ async function start() {
     document.getElementById("view").replaceChildren(el("p", { class: "loading problem", role: "alert" }, error.message));
     return;
   }
-  document.getElementById("brand").textContent = visible(core.title);
+  document.getElementById("brand").textContent = visible(short(core.title));
   drawFoot();
   startSearch();
   document.getElementById("edits").addEventListener("click", namesDialog);
@@ -124,7 +124,10 @@ async function start() {
   on("names", drawNavigation);
   await show();
   document.documentElement.dataset.ready = Math.round(performance.now());
-  withDocs().then(() => (document.documentElement.dataset.docs = Math.round(performance.now())), console.error);
+  withDocs().then(() => {
+    document.documentElement.dataset.docs = Math.round(performance.now());
+    setTimeout(prepareSearch, 50);
+  }, console.error);
 }
 
 route("about", renderAbout, { nav: "About", order: 90 });

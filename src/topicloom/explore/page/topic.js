@@ -152,7 +152,7 @@ function groupSection(topic, data) {
           high: point[2] ?? NaN,
           dot: true,
           color: topic.color,
-          text: `n = ${count(n)}`,
+          text: `${percent(point[0])} · n = ${count(n)}`,
           lines: [label, `${percent(point[0])}${point[1] === null ? "" : ` (${range(point.slice(1))})`}`, plural(n, core.doc_name)],
         })),
       }),
@@ -223,7 +223,7 @@ function renderTopic(view, [given], query) {
   const topic = alone ? { ...viewTopic(k), ...core.topics[k], k, members: [k], name: topicName(k), color: colorOf(k) } : viewTopic(k);
   view.append(topicHead(topic, alone));
   const side = [noteSection(topic), core.times && timeSection(topic), ...(core.groups ?? []).map((group) => groupSection(topic, group)), relatedSection(topic), measuresSection(topic)];
-  view.append(el("div", { class: "split" }, el("div", { class: "stack" }, wordsSection(topic, query)), el("div", { class: "stack" }, side.filter(Boolean))), documentsSection(topic));
+  view.append(el("div", { class: "topic-grid" }, wordsSection(topic, query), el("div", { class: "stack" }, side), documentsSection(topic)));
   return undefined;
 }
 
@@ -243,7 +243,7 @@ function topicHead(topic, alone) {
       el("span", { class: "steps" },
         el("a", { href: link("topic", [step(-1)]), id: "previous", "aria-label": "Previous topic", "aria-keyshortcuts": "[" }, "←"),
         el("a", { href: link("topic", [step(1)]), id: "next", "aria-label": "Next topic", "aria-keyshortcuts": "]" }, "→"))),
-    el("h1", { dir: "auto" }, topic.name),
+    el("h1", { dir: "auto" }, short(topic.name, 300)),
     el("p", { class: "facts" }, facts.join(" · ")),
     alone && el("p", { class: "notice" }, "In the overview this topic is merged into ", topicLink(names.group(topic.k)[0]), "."),
     topic.hidden && el("p", { class: "notice" }, "This topic is hidden in the overview."),

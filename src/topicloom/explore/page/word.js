@@ -39,7 +39,7 @@ async function renderWord(view, [given = ""]) {
   if (term < 0) return missing(view, `The page does not list the ${core.word_name} "${given}".`);
   const text = docs.terms[term];
   const facts = word >= 0 ? `${percent(core.words.share[word], 3)} of the tokens` : `Not among the best ${core.word_name}s of any topic.`;
-  view.append(el("p", { class: "kicker" }, capital(core.word_name)), el("h1", { dir: "auto" }, text), el("p", { class: "facts" }, facts));
+  view.append(el("p", { class: "kicker" }, capital(core.word_name)), el("h1", { dir: "auto" }, short(text, 300)), el("p", { class: "facts" }, facts));
   const parts = [word >= 0 && wordTopics(word), wordDocuments(term, text)];
   view.append(el("div", { class: "split" }, parts.filter(Boolean)));
   return undefined;
@@ -58,7 +58,7 @@ function wordTopics(word) {
     draw: (drawing, width) =>
       bars(drawing, width, {
         most: 1,
-        rows: rows.map(([k, p]) => ({ label: `${k} ${topicName(k)}`, value: p, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(p)} of "${text}"`, phi(k) === null ? null : `${percent(phi(k), 2)} of the topic`] })),
+        rows: rows.map(([k, p]) => ({ label: `${k} ${short(topicName(k))}`, value: p, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(p)} of "${text}"`, phi(k) === null ? null : `${percent(phi(k), 2)} of the topic`] })),
         axis: "p(topic | word)",
       }),
     rows: () => [["topic", "name", "p(topic | word)", "p(word | topic)"], ...rows.map(([k, p]) => [k, topicName(k), p, phi(k)])],
