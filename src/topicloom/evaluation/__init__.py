@@ -25,6 +25,8 @@ from topicloom.evaluation.predictive import (
     left_to_right,
     log_likelihood,
 )
+from topicloom.evaluation.prevalence import LabelPrevalence, label_prevalence
+from topicloom.evaluation.topic_maps import TopicMap, topic_map
 from topicloom.evaluation.topics import (
     effective_words,
     exclusivity,
@@ -40,6 +42,8 @@ __all__ = [
     "Change",
     "DocumentScores",
     "Interval",
+    "LabelPrevalence",
+    "TopicMap",
     "TopicWeights",
     "bucket_histogram",
     "bucket_lengths",
@@ -51,6 +55,7 @@ __all__ = [
     "effective_words",
     "exclusivity",
     "label_calibration",
+    "label_prevalence",
     "label_ranking_scores",
     "label_set_scores",
     "left_to_right",
@@ -72,6 +77,7 @@ __all__ = [
     "topic_distances",
     "topic_diversity",
     "topic_linkage",
+    "topic_map",
     "topic_sizes",
     "topic_weights",
 ]

@@ -1,6 +1,6 @@
 // search.js: search over words and documents.
 //
-//   search(query)      {words: [number in docs.terms, …], docs: [position, …], ms}
+//   search(query)      {words: [number in docs.terms, …], docs: [position, …] (the best), n: how many documents, ms}
 "use strict";
 
 const MOST_WORDS = 60;
@@ -15,6 +15,7 @@ function prepareSearch() {
   if (searchTexts) return;
   searchTexts = { terms: docs.terms.map(folded), heads: docs.title.map((title, at) => folded(title === docs.id[at] ? title : `${title}\n${docs.id[at]}`)) };
   wordIndex();
+  for (let i = 0; i < 4; i += 1) search("e"); // so that the first search of the user meets compiled code
 }
 
 // All parts of the query must be found in a document: as the beginning of one of its words, or anywhere in its title or id.
@@ -22,21 +23,33 @@ function search(query) {
   const began = performance.now();
   prepareSearch();
   const parts = folded(query.slice(0, 200)).split(/\s+/u).filter(Boolean).slice(0, 8);
-  if (!parts.length) return { words: [], docs: [], ms: 0 };
+  if (!parts.length) return { words: [], docs: [], n: 0, ms: 0 };
   const words = matchingWords(parts);
   const scores = new Float64Array(docs.row.length);
   const found = new Uint8Array(docs.row.length);
   parts.forEach((part, i) => scorePart(part, i, scores, found));
+  return { words, ...bestDocs(scores, found, parts.length), ms: performance.now() - began };
+}
+
+// Those that have all parts: how many, and the best of them. Numbers are sorted first, which is quick, and then documents down to the last
+// number that is wanted.
+function bestDocs(scores, found, parts) {
+  const values = scores.filter((_, at) => found[at] === parts).sort();
+  const least = values.length > MOST_DOCS ? values[values.length - MOST_DOCS] : -Infinity;
   const hits = [];
-  for (let at = 0; at < found.length; at += 1) if (found[at] === parts.length) hits.push(at);
+  for (let at = 0; at < found.length; at += 1) if (found[at] === parts && scores[at] >= least) hits.push(at);
   hits.sort((a, b) => scores[b] - scores[a] || a - b);
-  return { words, docs: hits, ms: performance.now() - began };
+  return { docs: hits.slice(0, MOST_DOCS), n: values.length };
 }
 
 function matchingWords(parts) {
   const ranked = [];
   searchTexts.terms.forEach((term, w) => {
-    const rank = Math.max(...parts.map((part) => (term === part ? 4 : term.startsWith(part) ? 3 : part.length > 2 && term.includes(part) ? 2 : 0)));
+    let rank = 0;
+    for (const part of parts) {
+      if (term.startsWith(part)) rank = Math.max(rank, term === part ? 4 : 3);
+      else if (rank < 2 && part.length > 2 && term.includes(part)) rank = 2;
+    }
     if (rank) ranked.push([rank + (core.words.share[w] ?? 0), w]);
   });
   return ranked.sort((a, b) => b[0] - a[0]).map((entry) => entry[1]);
@@ -77,9 +90,9 @@ function fillResults(results, text) {
   const found = search(text);
   results.dataset.ms = found.ms.toFixed(2);
   results.dataset.query = text;
-  const summary = text.trim() ? `${plural(found.words.length, core.word_name)} and ${plural(found.docs.length, core.doc_name)} for “${text}”, in ${found.ms.toFixed(1)} ms.` : `Type in the box above. All parts must be in a ${core.doc_name}; the beginning of a ${core.word_name} is enough.`;
+  const summary = text.trim() ? `${plural(found.words.length, core.word_name)} and ${plural(found.n, core.doc_name)} for “${short(text)}”, in ${found.ms.toFixed(1)} ms.` : `Type in the box above. All parts must be in a ${core.doc_name}; the beginning of a ${core.word_name} is enough.`;
   const sampled = core.documents.sampled ? ` Searched: the ${count(core.documents.n)} of ${count(core.documents.of)} ${core.doc_name}s that are in this page.` : "";
-  results.replaceChildren(el("p", { class: "lead", id: "found", dir: "auto" }, summary, sampled), ...(text.trim() ? [foundWords(found.words), foundDocs(found.docs)] : []));
+  results.replaceChildren(el("p", { class: "lead", id: "found", dir: "auto" }, summary, sampled), ...(text.trim() ? [foundWords(found.words), foundDocs(found)] : []));
   announce(summary);
 }
 
@@ -91,15 +104,15 @@ function foundWords(words) {
   return section(`${capital(core.word_name)}s`, {}, words.length ? el("ul", { class: "word-hits" }, words.slice(0, MOST_WORDS).map(entry)) : el("p", { class: "none" }, "None."));
 }
 
-function foundDocs(list) {
+function foundDocs({ docs: list, n }) {
   const columns = [
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.row[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
     { title: "Largest topic", value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
     { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
   ];
-  const rows = list.slice(0, MOST_DOCS).map((at) => ({ at, data: { row: docs.row[at] } }));
-  const note = list.length > MOST_DOCS && el("p", { class: "note" }, `The best ${count(MOST_DOCS)} of ${count(list.length)}.`);
-  return section(`${capital(core.doc_name)}s`, {}, table({ name: "search", caption: "Documents found", columns, rows, step: 25, empty: "None." }), note);
+  const rows = list.map((at) => ({ at, data: { row: docs.row[at] } }));
+  const note = n > list.length ? `The best ${count(list.length)} of ${count(n)}.` : null;
+  return section(`${capital(core.doc_name)}s`, {}, table({ name: "search", caption: "Documents found", columns, rows, step: 25, empty: "None.", note }));
 }
 
 // Typing shows results at once; the address follows, so that it can be kept.

@@ -23,6 +23,7 @@ function wordIndex() {
     found.counts[next[word]++] = n;
   });
   builtIndex = found;
+  docs.words = null; // two million small lists would stay in memory
   return found;
 }
 
