@@ -13,7 +13,8 @@ from topicloom.explore.source import Source
 from topicloom.explore.tokens import clean
 from topicloom.explore.words import N_BEST, WordTable
 
-_MOST_PAIRS = 45  # differences of two collections: all pairs of ten
+_MOST_PAIRS = 45  # differences of two collections: all pairs of ten,
+_MOST_DIFFERENCES = 6000  # or as many as have no more values than this: 24 collections with 20 topics
 _MOST_RELATED = 10
 _MOST_SEQUENCES, _MOST_SYMBOLS = 200, 1000
 
@@ -73,7 +74,7 @@ def _together(ptr: AnyArray, label: AnyArray, n: int) -> AnyArray:
 
 
 def _classes(source: Source, words: WordTable) -> dict[str, Any]:
-    """Weights η of topics for each class, and the words that push toward it.
+    """Weights η of topics for each class, and the words that push toward it and away from it.
 
     A word's push is Σ_k p(topic k | word) η_kc: what a token of the word adds, on average, to the class's value.
     """
@@ -102,9 +103,9 @@ def _classes(source: Source, words: WordTable) -> dict[str, Any]:
 
 def _pushing(source: Source, by_word: FloatArray, eta: FloatArray, words: WordTable) -> list[list[Any]]:
     given = by_word / by_word.sum(axis=1, keepdims=True)  # expected counts plus β: p(topic | word)
-    push = np.where(source.word_share > 0, np.einsum("vk,k->v", given, eta), -np.inf)
-    order = np.argsort(-push, kind="stable")[:N_BEST]
-    return [[words[int(v)], short(push[v])] for v in order if np.isfinite(push[v])]
+    push = np.einsum("vk,k->v", given, eta)
+    order = [int(v) for v in np.argsort(-push, kind="stable") if source.word_share[v] > 0]
+    return [[words[v], short(push[v])] for v in order[:N_BEST] + order[N_BEST:][-N_BEST:]]
 
 
 def _class_sizes(model: Any, targets: Any, numbers: bool) -> list[int | None]:
@@ -132,20 +133,18 @@ def _collections(model: Any, level: float) -> dict[str, Any]:
         "pi": [[[short(value) for value in cell] for cell in row] for row in stacked.tolist()],
         "differences": [
             {"first": i, "second": j, "topics": _change(model._difference_columns(found.labels[j], found.labels[i], level))}
-            for i, j in _pairs(found.docs.tolist())
+            for i, j in _pairs(*found.mean.shape)
         ],
         "trends": _trends(model, level),
     }  # fmt: skip
 
 
-def _pairs(docs: list[int]) -> list[tuple[int, int]]:
+def _pairs(n: int, n_topics: int) -> list[tuple[int, int]]:
     """All pairs of collections or, if these are many, neighbours and the first with the last."""
-    n = len(docs)
-    pairs = list(combinations(range(n), 2))
-    if len(pairs) <= _MOST_PAIRS:
-        return pairs
-    near = [(i, i + 1) for i in range(n - 1)]
-    return [(0, n - 1), *near[: _MOST_PAIRS - 1]]
+    most = max(_MOST_PAIRS, _MOST_DIFFERENCES // n_topics)
+    if n * (n - 1) // 2 <= most:
+        return list(combinations(range(n), 2))
+    return [(0, n - 1), *((i, i + 1) for i in range(n - 1))][:most]
 
 
 def _trends(model: Any, level: float) -> list[list[float]] | None:
