@@ -69,12 +69,11 @@ function smallChart(group, width, height, data, k, high) {
   const path = (which, order = data.values.map((_, j) => j)) => order.map((j) => `${x(data.values[j]).toFixed(1)} ${y(data.pi[j][k][which]).toFixed(1)}`).join("L");
   const back = data.values.map((_, j) => j).toReversed();
   const title = svg("a", { href: link("collections", [], { topic: k }), "aria-label": `${numbered(k)} over the collections` }, svg("text", { class: "bar-label", x: 4, y: 13 }, fitted(numbered(k), width - 8)));
-  group.append(
+  const ticks = [0, tick].map((value) => [svg("line", { class: value ? "grid" : "axis", x1: left, x2: width, y1: y(value), y2: y(value) }), svg("text", { class: "tick", x: left - 5, y: y(value) + 4, "text-anchor": "end" }, axisFormat([0, tick], percent)(value))]);
+  fill(group, {}, [
     svg("rect", { class: "hit", width: width + 8, height: height - 4, fill: "transparent", rx: 4 }),
     title,
-    [0, tick].map((value) => [svg("line", { class: value ? "grid" : "axis", x1: left, x2: width, y1: y(value), y2: y(value) }), svg("text", { class: "tick", x: left - 5, y: y(value) + 4, "text-anchor": "end" }, axisFormat([0, tick], percent)(value))]).flat(),
-  );
-  fill(group, {}, [
+    ticks,
     svg("path", { class: "band", d: `M${path(1)}L${path(2, back)}Z`, fill: colorOf(k) }),
     svg("path", { class: "line", d: `M${path(0)}`, stroke: colorOf(k) }),
     svg("text", { class: "tick", x: left, y: height - 12 }, fitted(data.names[0], width / 2 - 20, SMALL)),
@@ -159,7 +158,7 @@ function differenceSection(data, query) {
     name: "collections-difference",
     title: "Difference of two collections",
     note: `Percentage points. Dot: mean of the difference of π. Line: ${levelNote()}. P: probability that the topic has more in the second.`,
-    draw: (drawing, width) => signedRows(drawing, width, { rows: strongest().map(({ k, point }) => changeRow(k, point, { digits: 1, what: "P" })), format: (x) => points(x, 0), ends: [`more in ${data.names[pair[0]]}`, `more in ${data.names[pair[1]]}`] }),
+    draw: (drawing, width) => signedRows(drawing, width, { rows: strongest().map(({ k, point }) => changeRow(k, point, { digits: 1 })), tick: (x) => signedTick(100 * x), ends: [`more in ${data.names[pair[0]]}`, `more in ${data.names[pair[1]]}`] }),
     rows: () => [["topic", "name", "first", "second", "mean", "low", "high", "probability"], ...rows().map(({ k, point }) => [k, topicName(k), data.names[pair[0]], data.names[pair[1]], ...point])],
   });
   const update = () => {
@@ -179,7 +178,9 @@ function differenceSection(data, query) {
   return section("Difference", { tools: controls, id: "difference" }, note, chart);
 }
 
-function changeRow(k, [mean, low, high, probability], { digits, what, extra = null }) {
+const chance = (p) => (p >= 0.995 ? "> 0.99" : p < 0.005 ? "< 0.01" : p.toFixed(2));
+
+function changeRow(k, [mean, low, high, probability], { digits, extra = null }) {
   const known = Number.isFinite(probability);
   return {
     label: numbered(k),
@@ -190,7 +191,7 @@ function changeRow(k, [mean, low, high, probability], { digits, what, extra = nu
     color: colorOf(k),
     href: link("collections", [], { ...currentAddress().query, topic: k }),
     data: { topic: k },
-    text: `${points(mean, digits)}${known ? ` · ${what} ${probability.toFixed(2)}` : ""}`,
+    text: `${points(mean, digits)}${known ? ` · P ${chance(probability)}` : ""}`,
     brief: points(mean, digits),
     lines: [numbered(k), `${points(mean, digits)} points${known ? ` (${points(low, digits)} to ${points(high, digits)})` : ""}`, known ? `probability of more: ${probability.toFixed(3)}` : null, extra],
   };
@@ -208,7 +209,7 @@ function trendSection(data) {
     name: "collections-trends",
     title: "Trends of topics",
     note: `Slope of a line through the collections, each weighted by its ${core.doc_name}s. Dot: mean. Line: ${levelNote()}. P: probability that the topic rises.${most.length < order.length ? ` The ${MOST_ROWS} steepest.` : ""}`,
-    draw: (drawing, width) => signedRows(drawing, width, { rows: most.map((k) => changeRow(k, data.trends[k], { digits, what: "P", extra: along(k) })), format: (x) => points(x, clamp(digits - 1, 0, 5)), axis: "percentage points per 1 of the collections' values", ends: ["falls", "rises"] }),
+    draw: (drawing, width) => signedRows(drawing, width, { rows: most.map((k) => changeRow(k, data.trends[k], { digits, extra: along(k) })), tick: (x) => signedTick(100 * x), axis: "percentage points per unit, such as a year", ends: ["falls", "rises"] }),
     rows: () => [["topic", "name", "slope", "low", "high", "probability"], ...order.map((k) => [k, topicName(k), ...data.trends[k]])],
   });
   return section("Trends", {}, chart);

@@ -1,9 +1,10 @@
 // families.js: what kinds of models add. Here: charts that several of them use, labels and classes.
 //
-//   signedRows(svg, width, {rows, format, axis, ends})    bars or dots with intervals, to the left and right of 0
+//   signedRows(svg, width, {rows, format, tick, axis, ends})    bars or dots with intervals, to the left and right of 0
 //                                       row: {label, value, low, high, dot, color, text, brief, href, lines, data}
-//   matrix(svg, width, {rows, columns, values, signed, format, key})    a heat map: blue below 0, orange above, or one hue
-//                                       rows, columns: [{label, href}, …]; format(value, i, j); key: what a colour means
+//   matrix(svg, width, {rows, columns, values, signed, format, lines, key, corner})    a heat map: blue below 0, orange above, or one hue
+//                                       rows, columns: [{label, href}, …]; format(value, i, j): text of a cell, without i and j of the key;
+//                                       lines(i, j): what the tooltip adds; key: what a colour means
 //   wide(figure, width)                 a figure that keeps a least width and scrolls beside
 //   foldAway(summary, ...children)        details that are closed at first
 //   picker(text, id, options, chosen, onchange)    a select box with its label; options: [[value, title], …]
@@ -13,6 +14,7 @@
 
 const family = (kind) => core?.family?.[kind] ?? null;
 const signedNumber = (x) => (Number.isFinite(x) ? `${x > 0 ? "+" : ""}${number(x)}` : "–");
+const signedTick = (x) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Number(Math.abs(x).toPrecision(6))}`;
 const numbered = (k) => `${k} ${topicName(k)}`;
 const shownTopics = () => core.topics.map((_, k) => k).filter((k) => !names.isHidden(k));
 const moreIsHidden = () => (core.topics.some((_, k) => names.isHidden(k)) ? " Hidden topics are left out." : "");
@@ -52,7 +54,7 @@ function picker(text, id, options, chosen, onchange) {
   return el("label", { class: "field inline" }, text, field);
 }
 
-function signedRows(drawing, width, { rows, format = signedNumber, axis = "", ends = null, height = 24 }) {
+function signedRows(drawing, width, { rows, format = signedNumber, tick: tickText = signedTick, axis = "", ends = null, height = 24 }) {
   const narrow = width < 460;
   const texts = rows.map((row) => (narrow ? row.brief : null) ?? row.text ?? format(row.value));
   const left = clamp(Math.max(0, ...rows.map((row) => textWidth(visible(row.label).slice(0, 100)))) + 14, 40, Math.max(90, width * (narrow ? 0.36 : 0.4)));
@@ -66,7 +68,7 @@ function signedRows(drawing, width, { rows, format = signedNumber, axis = "", en
   const ticks = x.ticks(clamp(Math.floor((width - left - right) / 70), 2, 7));
   for (const tick of ticks) {
     drawing.append(svg("line", { class: tick === 0 ? "axis" : "grid", x1: x(tick), x2: x(tick), y1: top - 2, y2: bottom }));
-    drawing.append(svg("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, format(tick)));
+    drawing.append(svg("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, tickText(tick)));
   }
   if (ends) {
     const room = [x(0) - left, width - right - x(0)].map((space) => Math.max(40, space - 10));
@@ -96,9 +98,9 @@ function signedRow(row, text, { x, y, left, width, height }) {
   return row.lines ? tip(group, row.lines) : group;
 }
 
-function matrix(drawing, width, { rows, columns, values, signed = false, format = number, key = "", corner = "", small = 11 }) {
+function matrix(drawing, width, { rows, columns, values, signed = false, format = number, lines: more = null, key = "", corner = "" }) {
   const left = clamp(Math.max(...rows.map((row) => textWidth(visible(row.label).slice(0, 80)))) + 14, 40, Math.max(70, width * 0.36));
-  const cell = clamp((width - left - 30) / columns.length, 16, 96);
+  const cell = clamp((width - left - 30) / columns.length, 16, 130);
   const flat = cell > 64 || columns.every((column) => textWidth(visible(column.label), SMALL) < cell - 6);
   const head = flat ? 24 : Math.min(120, Math.max(...columns.map((column) => textWidth(visible(column.label).slice(0, 80), SMALL))) * 0.87) + 18;
   const height = 26;
@@ -120,8 +122,8 @@ function matrix(drawing, width, { rows, columns, values, signed = false, format 
       const shade = Number.isFinite(value) ? 0.05 + 0.85 * (Math.abs(value) / most) : 0;
       const kind = signed ? (value < 0 ? "below" : "above") : "level";
       const box = svg("rect", { class: `cell ${kind}`, x: left + j * cell + 1, y: y + 1, width: cell - 2, height: height - 2, rx: 2, "fill-opacity": shade.toFixed(3), data: { row: i, column: j } });
-      drawing.append(tip(box, [`${row.label} · ${column.label}`, text]));
-      if (textWidth(text, SMALL) < cell - 6) drawing.append(svg("text", { class: shade > 0.76 ? "cell-text strong" : "cell-text", x: left + (j + 0.5) * cell, y: y + height / 2 + 4, "text-anchor": "middle", "font-size": small }, text));
+      drawing.append(tip(box, () => [`${row.label} · ${column.label}`, ...(more?.(i, j) ?? [text])]));
+      if (textWidth(text, SMALL) < cell - 6) drawing.append(svg("text", { class: shade > 0.76 ? "cell-text strong" : "cell-text", x: left + (j + 0.5) * cell, y: y + height / 2 + 4, "text-anchor": "middle" }, text));
     });
   });
   return scaleKey(drawing, { left, width, top: head + rows.length * height + 12, most, signed, format, key });
@@ -171,7 +173,7 @@ async function renderLabels(view, [given]) {
   fill(view, {}, [
     el("h1", {}, "Labels"),
     el("p", { class: "lead" }, `${plural(data.names.length, "label")} of ${plural(core.n_docs, core.doc_name)}. ${capital(core.doc_name)}s may have several, so that numbers of ${core.doc_name}s need not add up.`),
-    section("Labels", {}, table({ name: "labels", caption: "Labels", columns, rows: all, sort: [1, "descending"], step: 200 })),
+    section("Labels", {}, table({ name: "labels", caption: "Labels", columns, rows: all, sort: [1, "descending"], step: 50 })),
     data.names.length > 1 && data.related.some((own) => own.length) && togetherSection(data),
   ]);
   return undefined;
@@ -183,12 +185,13 @@ function togetherSection(data) {
   const order = sortRows(data.names.map((_, i) => i), (i) => data.docs[i], "descending").slice(0, MOST_TOGETHER);
   const both = order.map((i) => order.map((j) => (i === j ? NaN : (new Map(data.related[i]).get(j) ?? new Map(data.related[j]).get(i) ?? 0) / Math.max(1, data.docs[i]))));
   const heads = order.map((i) => ({ label: labelName(i), href: link("labels", [i]) }));
-  const text = (value) => (Number.isFinite(value) ? (value ? percent(value, 0) : "") : "");
+  const text = (value, i) => (i === undefined || value > 0 ? percent(value, 0) : "");
+  const lines_ = (i, j) => [i === j ? plural(data.docs[order[i]], core.doc_name) : `${plural(Math.round(both[i][j] * data.docs[order[i]]), core.doc_name)} with both`, i === j ? null : percent(both[i][j])];
   const chart = figure({
     name: "labels-together",
     title: "Labels together",
     note: `Of the ${core.doc_name}s with the label of a row, the share that also has the label of a column. Each label's ten most frequent partners are known; other cells are empty.${data.names.length > MOST_TOGETHER ? ` The ${MOST_TOGETHER} most frequent labels.` : ""}`,
-    draw: (drawing, width) => matrix(drawing, width, { rows: heads, columns: heads, values: both, format: (value) => text(value), key: `share of the row's ${core.doc_name}s` }),
+    draw: (drawing, width) => matrix(drawing, width, { rows: heads, columns: heads, values: both, format: text, lines: lines_, key: `share of the row's ${core.doc_name}s` }),
     rows: () => [["label", "with", `${core.doc_name}s with both`, "share"], ...data.names.flatMap((_, i) => data.related[i].map(([j, n]) => [labelName(i), labelName(j), n, n / Math.max(1, data.docs[i])]))],
   });
   return section("Labels together", {}, wide(chart, 150 + 18 * order.length));
@@ -248,9 +251,10 @@ function labelRelated(i, name, data) {
 }
 
 function labelDocuments(i, data) {
-  if (!docs.labels) return null;
   const share = (at) => sum(docs.topics[at].filter(([k]) => data.topics[i].includes(k)).map(([, theta]) => theta));
-  const rows = docs.labels.map((own, at) => ({ at, own: own ?? [] })).filter((row) => row.own.includes(data.names[i]));
+  // A training document has shares of its own labels alone, so shares tell labels where the page does not list them.
+  const own = (at) => docs.labels?.[at] ?? docs.topics[at].map(([k]) => data.names[data.topics.findIndex((list) => list.includes(k))]);
+  const rows = docs.row.map((_, at) => ({ at, own: own(at) })).filter((row) => row.own.includes(data.names[i]));
   const others = (row) => row.own.filter((label) => label !== data.names[i]).map((label) => data.names.indexOf(label)).filter((j) => j >= 0);
   const columns = [
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.id[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
@@ -287,27 +291,39 @@ function renderClasses(view, [given]) {
   return undefined;
 }
 
-// Topics, by the class that they push most; within it the strongest first.
-function classOrder(data) {
+// Of three classes or more, weights against each other: what a topic adds to all of them alike tells none apart.
+const compares = (data) => data.names.length > 2 && data.weights.filter(Boolean).length > 1;
+
+function contrasts(data) {
+  if (!compares(data)) return data.weights;
   const own = data.weights.filter(Boolean);
+  const mean = core.topics.map((_, k) => sum(own.map((row) => row[k])) / own.length);
+  return data.weights.map((row) => row?.map((value, k) => value - mean[k]) ?? null);
+}
+
+// Topics, by the class that they push most; within it the strongest first.
+function classOrder(given) {
+  const own = given.filter(Boolean);
   const best = (k) => own.reduce((found, row, c) => (row[k] > own[found][k] ? c : found), 0);
   const topics = shownTopics().map((k) => [k, best(k)]);
   return topics.sort(([a, i], [b, j]) => i - j || own[j][b] - own[i][a]).map(([k]) => k);
 }
 
 function weightsSection(data) {
-  const all = classOrder(data);
+  const against = contrasts(data);
+  const all = classOrder(against);
   let by = "class";
   let limit = MOST_ROWS;
-  const strength = (k) => Math.max(...data.weights.filter(Boolean).map((row) => Math.abs(row[k])));
+  let shown_ = against;
+  const strength = (k) => Math.max(...against.filter(Boolean).map((row) => Math.abs(row[k])));
   const strongest = new Set(sortRows(all, strength, "descending").slice(0, MOST_ROWS));
   const topics = () => (by === "class" ? all : [...all].sort((a, b) => a - b)).filter((k) => limit > MOST_ROWS || strongest.has(k));
   const columns = data.names.map((name, c) => ({ label: name, href: link("classes", [c]) }));
   const chart = figure({
     name: "class-weights",
     title: "Weights of topics for classes",
-    note: `Blue: a topic pushes away from the class. Orange: toward it.${data.weights.every(Boolean) ? "" : " Classes without colours were learned by another chain than the one whose topics this page shows."}${moreIsHidden()}`,
-    draw: (drawing, width) => matrix(drawing, width, { rows: topics().map((k) => ({ label: numbered(k), href: link("topic", [k]) })), columns, values: topics().map((k) => data.weights.map((row) => row?.[k] ?? NaN)), signed: true, format: signedNumber, key: "weight η" }),
+    note: `Blue: a topic pushes away from the class. Orange: toward it.${compares(data) ? " Against the others: weight η less the topic's mean over all classes, which is what tells classes apart." : ""}${data.weights.every(Boolean) ? "" : " Classes without colours were learned by another chain than the one whose topics this page shows."}${moreIsHidden()}`,
+    draw: (drawing, width) => matrix(drawing, width, { rows: topics().map((k) => ({ label: numbered(k), href: link("topic", [k]) })), columns, values: topics().map((k) => shown_.map((row) => row?.[k] ?? NaN)), signed: true, format: (value) => signedNumber(Number(value.toFixed(2))), lines: (i, c) => weightLines(data, against, c, topics()[i]), key: shown_ === data.weights ? "weight η" : "weight η less the mean of the classes" }),
     rows: () => [["topic", "name", ...data.names], ...topics().map((k) => [k, topicName(k), ...data.weights.map((row) => row?.[k] ?? null)])],
   });
   const more = button(`Show all ${all.length} topics`, () => {
@@ -319,6 +335,10 @@ function weightsSection(data) {
     by = id;
     chart.redraw();
   });
+  const kinds = compares(data) && segmented("Which weights", [["against", "Against the others"], ["weights", "Weights η"]], "against", (id) => {
+    shown_ = id === "weights" ? data.weights : against;
+    chart.redraw();
+  });
   const values = table({
     name: "class-weights",
     caption: "Weights of topics for classes",
@@ -327,8 +347,10 @@ function weightsSection(data) {
     sort: [0, "ascending"],
     step: 200,
   });
-  return section("Weights of topics", { tools: sorted }, wide(chart, 170 + 18 * columns.length), more, foldAway("The same as a table", values));
+  return section("Weights of topics", { tools: el("span", { class: "pickers" }, kinds, sorted) }, wide(chart, 170 + 18 * columns.length), more, foldAway("Weights η as a table", values));
 }
+
+const weightLines = (data, against, c, k) => [`η = ${signedNumber(data.weights[c]?.[k])}`, compares(data) && against[c] ? `${signedNumber(against[c][k])} against the mean of the classes` : null];
 
 function classSection(c, data, choose) {
   const n = data.n[c];
@@ -338,7 +360,7 @@ function classSection(c, data, choose) {
 }
 
 function pushes(c, data, name, ends) {
-  const weights = data.weights[c];
+  const weights = contrasts(data)[c];
   const topics = weights ? sortRows(shownTopics(), (k) => weights[k], "descending") : [];
   const strong = topics.length > MOST_ROWS ? [...topics.slice(0, MOST_ROWS / 2), ...topics.slice(-MOST_ROWS / 2)] : topics;
   const words = pushingWords(c, data);
@@ -346,15 +368,15 @@ function pushes(c, data, name, ends) {
     name: `${name}-topics`,
     title: "Topics",
     label: `Topics, ${ends.join(" and ")}`,
-    note: `Weight η of each topic.${strong.length < topics.length ? ` The ${MOST_ROWS} that push most.` : ""}${moreIsHidden()}`,
-    draw: (drawing, width) => signedRows(drawing, width, { ends, rows: strong.map((k) => ({ label: numbered(k), value: weights[k], href: link("topic", [k]), data: { topic: k }, lines: [numbered(k), `η = ${signedNumber(weights[k])}`, core.topics[k].words.slice(0, 8).map(([word]) => word).join(" ")] })) }),
-    rows: () => [["topic", "name", "weight"], ...topics.map((k) => [k, topicName(k), weights[k]])],
+    note: `${compares(data) ? "Weight η of each topic, less its mean over all classes." : "Weight η of each topic."}${strong.length < topics.length ? ` The ${MOST_ROWS} that push most.` : ""}${moreIsHidden()}`,
+    draw: (drawing, width) => signedRows(drawing, width, { ends, rows: strong.map((k) => ({ label: numbered(k), value: weights[k], href: link("topic", [k]), data: { topic: k }, lines: [numbered(k), ...weightLines(data, contrasts(data), c, k), core.topics[k].words.slice(0, 8).map(([word]) => word).join(" ")] })) }),
+    rows: () => [["topic", "name", "weight", "against the mean of the classes"], ...topics.map((k) => [k, topicName(k), data.weights[c][k], weights[k]])],
   });
   const wordChart = figure({
     name: `${name}-words`,
     title: "Words",
     label: `${capital(core.word_name)}s, ${ends.join(" and ")}`,
-    note: `What one token of the ${core.word_name} adds on average: Σ p(topic | ${core.word_name}) η.`,
+    note: `What one token of the ${core.word_name} adds on average: Σ p(topic | ${core.word_name}) η${compares(data) ? ", less its mean over all classes" : ""}. In order of what all its tokens together add.`,
     draw: (drawing, width) => signedRows(drawing, width, { ends, height: 21, rows: words.map(([word, value]) => ({ label: word, value, href: link("word", [word]), data: { word }, lines: [word, signedNumber(value)] })) }),
     rows: () => [[core.word_name, "push"], ...words],
   });
@@ -364,18 +386,16 @@ function pushes(c, data, name, ends) {
 
 const PUSHING = 15;
 
-// Words toward a class, then those away from it. Of two classes, what is toward one is away from the other.
+// Words toward a class, those that add most first; then words away from it, those that take most last.
 function pushingWords(c, data) {
-  const own = data.words[c].map(([word, value]) => [wordText(word), value]);
-  const opposite = data.names.length === 2 && data.weights[0]?.every((value, k) => value === -(data.weights[1]?.[k] ?? NaN));
-  const other = opposite ? data.words[1 - c].map(([word, value]) => [wordText(word), -value]) : [];
-  const all = [...new Map([...own, ...other])].sort((a, b) => b[1] - a[1]);
+  const all = data.words[c].map(([word, value]) => [wordText(word), value]);
   return [...all.filter((row) => row[1] > 0).slice(0, PUSHING), ...all.filter((row) => row[1] < 0).slice(-PUSHING)];
 }
 
 function classTable(data) {
   const rows = data.names.map((name, c) => ({ c, name, data: { class: c } }));
-  const best = (c) => (data.weights[c] ? sortRows(shownTopics(), (k) => data.weights[c][k], "descending").filter((k) => data.weights[c][k] > 0).slice(0, 3) : []);
+  const against = contrasts(data);
+  const best = (c) => (against[c] ? sortRows(shownTopics(), (k) => against[c][k], "descending").filter((k) => against[c][k] > 0).slice(0, 3) : []);
   const words = (c) => pushingWords(c, data).filter((row) => row[1] > 0).slice(0, 8).map(([word]) => word);
   const columns = [
     { title: "Class", value: (row) => row.name, cell: (row) => el("a", { href: link("classes", [row.c]), dir: "auto" }, short(row.name)), class: "topic-cell" },

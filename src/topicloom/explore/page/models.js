@@ -22,7 +22,7 @@ function renderModels(view, _, query) {
   });
   fill(view, {}, [
     el("h1", {}, "Models"),
-    el("p", { class: "lead" }, `${data.names.map((name, m) => `${name} (${data.topics[m].length})`).join(" → ")}. The other views show ${data.names[0]}.`),
+    el("p", { class: "lead" }, `${data.names.map((name, m) => `${name}: ${plural(data.topics[m].length, "topic")}`).join("; ")}. The other views show ${data.names[0]}.`),
     section("Flows between topics", {}, flowChart(data), el("div", { id: "flow-topic", class: "flow-topic", role: "status", hidden: true })),
     control && el("p", { class: "pickers" }, control),
     box,
@@ -60,27 +60,32 @@ function flowOrder(data) {
   return orders;
 }
 
+const LEAST_FLOW = 0.05; // of both topics; smaller flows are drawn if asked for
+
 function flowChart(data) {
+  let all = false;
   const orders = flowOrder(data);
   const topics = Math.max(...data.topics.map((own) => own.length));
   const chart = figure({
     name: "flows",
     title: `Flows between topics: ${data.names.join(", ")}`,
     note: `Height of a topic: its share of the corpus. Width of a ribbon: the share that goes from a topic to a topic of the next model. Point at a topic or a ribbon to follow it; a topic of ${data.names[0]} opens its page.`,
-    draw: (drawing, width) => drawFlows(drawing, width, { data, orders, height: clamp(topics * 30, 320, 1600) }),
+    draw: (drawing, width) => drawFlows(drawing, width, { data, orders, all, height: clamp(topics * 30, 320, 1600) }),
     rows: () => [["model", "topic", "name", "next model", "next topic", "next name", "weight"], ...data.flows.flatMap((own, p) => own.map(([from, to, weight]) => [data.names[p], from, modelTopicName(data, p, from), data.names[p + 1], to, modelTopicName(data, p + 1, to), weight]))],
   });
-  return wide(chart, 170 * data.names.length);
+  const box = el("input", { type: "checkbox", id: "small-flows", on: { change: () => chart.redraw((all = box.checked)) } });
+  return [el("label", { class: "switch" }, box, `flows below ${percent(LEAST_FLOW, 0)} of both topics, too`), wide(chart, 170 * data.names.length)];
 }
 
-function drawFlows(drawing, width, { data, orders, height }) {
+function drawFlows(drawing, width, { data, orders, all, height }) {
   const head = 26;
   const last = data.names.length - 1;
   const bar = 14;
-  const outside = data.names.length === 2 ? clamp(width * 0.27, 96, 320) : clamp(width / (data.names.length + 1), 90, 220);
+  const widest = Math.max(...[0, last].flatMap((m) => data.topics[m].map((_, k) => textWidth(visible(modelNumbered(data, m, k)).slice(0, 100), SMALL))));
+  const outside = clamp(widest + 14, 60, width / (data.names.length + 1.5));
   const x = scale([0, last], [outside, width - outside - bar]);
   const columns = orders.map((order, m) => flowColumn(data, order, m, { x: x(m), top: head, height }));
-  const ribbons = data.flows.flatMap((own, p) => flowRibbons(own, columns[p], columns[p + 1], { data, p, bar }));
+  const ribbons = data.flows.flatMap((own, p) => flowRibbons(own, columns[p], columns[p + 1], { data, p, bar })).filter((ribbon) => all || ribbon.large);
   const nodes = columns.flatMap((column, m) => [...column.values()].map((node) => flowNode(node, data, m, { bar, last, width, outside, x })));
   const heads = data.names.map((name, m) => svg("text", { class: "flow-head", x: m === 0 ? x(0) + bar : m === last ? x(m) : x(m) + bar / 2, y: 14, "text-anchor": m === 0 ? "end" : m === last ? "start" : "middle" }, fitted(name, m === 0 || m === last ? outside : (x(1) - x(0)) * 0.9)));
   flowLights(drawing, nodes, ribbons);
@@ -125,7 +130,8 @@ function flowRibbons(flows, left, right, { data, p, bar }) {
     const mark = svg("path", { class: "ribbon", d, fill: flowColor(data, p, from), data: { pair: p, from, to } });
     const share = (total) => percent(weight / Math.max(total, 1e-12), 0);
     tip(mark, [`${modelNumbered(data, p, from)} → ${modelNumbered(data, p + 1, to)}`, `${percent(weight)} of the corpus`, `${share(data.topics[p][from].share)} of the topic in ${data.names[p]}`, `${share(data.topics[p + 1][to].share)} of the topic in ${data.names[p + 1]}`]);
-    return { mark, p, from, to };
+    const large = weight >= LEAST_FLOW * Math.min(data.topics[p][from].share, data.topics[p + 1][to].share);
+    return { mark, p, from, to, large };
   });
   return ribbons;
 }
@@ -227,7 +233,8 @@ function matchRows(data, pair) {
   const taken = new Set(matches.filter((to) => to >= 0));
   const right = data.topics[pair + 1].map((_, to) => to).filter((to) => !taken.has(to)).map((to) => {
     const merged = sources(to);
-    return { from: null, to, flow: null, split: [], merged: merged.length > 1 ? merged : [], data: { to } };
+    const whole = left.find((row) => row.split.includes(to))?.from ?? null;
+    return { from: null, to, flow: null, split: [], merged: merged.length > 1 ? merged : [], whole, data: { to } };
   });
   return [...left, ...right];
 }
@@ -240,6 +247,7 @@ function matchSections(data, pair) {
   const what = (row) => {
     const said = [row.split.length ? `splits into ${row.split.join(", ")}` : null, row.merged.length ? `merged from ${row.merged.join(", ")}` : null].filter(Boolean);
     if (said.length) return said.join("; ");
+    if (row.whole !== undefined && row.whole !== null) return `part of ${row.whole}`;
     return row.to === null ? `only in ${first}` : row.from === null ? `only in ${second}` : "match";
   };
   const side = (m, key) => [

@@ -29,7 +29,7 @@ function stateTable(data) {
     { title: "In the long run", numeric: true, value: (row) => data.stationary[row.s], cell: (row) => barCell(data.stationary[row.s], most, colorOf(row.s)), about: "Share of the time that the chain spends in the state, by its transitions alone", class: "share-cell" },
     { title: "At the start", numeric: true, value: (row) => data.start[row.s], cell: (row) => percent(data.start[row.s]), about: `Probability that a ${core.doc_name} begins in the state` },
     { title: "Stays", numeric: true, value: (row) => stays(data, row.s), cell: (row) => percent(stays(data, row.s)), about: "Probability that the next state is the same" },
-    { title: "Then goes to", value: (row) => follow(row.s).map((to) => `${numbered(to)} ${percent(data.transitions[row.s][to])}`).join(", "), cell: (row) => el("span", { class: "link-list" }, follow(row.s).map((to) => el("span", {}, topicLink(to), ` ${percent(data.transitions[row.s][to], 0)}`))) },
+    { title: "Then goes to", value: (row) => follow(row.s).map((to) => `${numbered(to)} ${percent(data.transitions[row.s][to])}`).join(", "), cell: (row) => el("span", { class: "link-list" }, follow(row.s).map((to) => el("span", {}, topicLink(to), ` ${percent(data.transitions[row.s][to], 0)}`))), class: "topic-cell" },
     { title: `${capital(core.word_name)}s`, value: (row) => symbols(row.s).join(" "), cell: (row) => wordList(symbols(row.s)), class: "words-cell" },
   ];
   return table({ name: "states", caption: "States", columns, rows, sort: [1, "descending"], step: 200 });
@@ -53,7 +53,7 @@ function transitionSection(data) {
     name: "transition-matrix",
     title: "Transition probabilities",
     note: "Rows: from. Columns: to.",
-    draw: (drawing, width) => matrix(drawing, width, { rows: data.stationary.map((_, s) => ({ label: numbered(s), href: link("topic", [s]) })), columns: data.stationary.map((_, s) => ({ label: data.n > 8 ? String(s) : numbered(s), href: link("topic", [s]) })), values: data.transitions, format: (p) => percent(p, 0), key: "probability", corner: "from \\ to" }),
+    draw: (drawing, width) => matrix(drawing, width, { rows: data.stationary.map((_, s) => ({ label: numbered(s), href: link("topic", [s]) })), columns: data.stationary.map((_, s) => ({ label: data.n > 8 ? String(s) : numbered(s), href: link("topic", [s]) })), values: data.transitions, format: (p, i) => (i === undefined || p >= 0.005 ? percent(p, 0) : ""), lines: (i, j) => [`probability ${percent(data.transitions[i][j], 2)}`], key: "probability", corner: "from \\ to" }),
     rows: () => transitionRows(data),
   });
   const scrolled = wide(table_, 120 + 18 * data.n);
@@ -98,21 +98,28 @@ function circleOrder(data) {
 
 function drawGraph(drawing, width, data, least) {
   const narrow = width < 520;
-  const height = clamp(width * (narrow ? 0.95 : 0.62), 300, 600);
-  const [side, above] = narrow ? [78, 66] : [170, 66];
+  const height = clamp(width * (narrow ? 1.05 : 0.62), 320, 620);
   const biggest = narrow ? 22 : 34;
+  const [side, above] = narrow ? [78, biggest + 50] : [170, biggest + 56];
   const top = Math.max(...data.stationary);
   const nodes = [];
   circleOrder(data).forEach((s, i) => {
     const angle = (2 * Math.PI * i) / data.n - Math.PI / 2;
     const r = Math.max(9, biggest * Math.sqrt(data.stationary[s] / top));
-    nodes[s] = { s, r, angle, x: width / 2 + (data.n > 1 ? (Math.min(width / 2 - side, height * 0.72) * Math.cos(angle)) : 0), y: height / 2 + (data.n > 1 ? (height / 2 - above) * Math.sin(angle) : 0) };
+    nodes[s] = { s, r, angle, x: Math.cos(angle), y: Math.sin(angle) };
   });
+  // The circle is stretched to the room that there is.
+  const fit = (axis, middle, half) => {
+    const [low, high] = [Math.min(...nodes.map((node) => node[axis])), Math.max(...nodes.map((node) => node[axis]))];
+    for (const node of nodes) node[axis] = high - low > 1e-9 ? middle + half * (2 * ((node[axis] - low) / (high - low)) - 1) : middle;
+  };
+  fit("x", width / 2, Math.min(width / 2 - side, height * 0.72));
+  fit("y", height / 2, height / 2 - above);
   const edges = data.transitions.flatMap((row, from) => row.map((p, to) => ({ from, to, p }))).filter((edge) => edge.p >= least);
   edges.sort((a, b) => a.p - b.p);
   const labelled = edges.length <= 3 * data.n + 4;
   const lines_ = edges.map((edge) => graphEdge(edge, nodes, { width, height, labelled }));
-  const marks = nodes.map((node) => graphNode(node, data, { width, narrow }));
+  const marks = nodes.map((node) => graphNode(node, data, { width, narrow, least }));
   const shine = (s) => {
     drawing.classList.toggle("focused", s !== null);
     lines_.forEach((line, i) => line.classList.toggle("lit", edges[i].from === s));
@@ -129,6 +136,7 @@ function drawGraph(drawing, width, data, least) {
 }
 
 const edgeWidth = (p) => 0.8 + 9 * p;
+const loopSize = (p) => 14 + 0.6 * edgeWidth(p);
 
 function graphEdge({ from, to, p }, nodes, { width, height, labelled }) {
   const [a, b] = [nodes[from], nodes[to]];
@@ -138,7 +146,7 @@ function graphEdge({ from, to, p }, nodes, { width, height, labelled }) {
   if (from === to) {
     // A loop on the outer side of its circle.
     const [cos, sin] = [Math.cos(a.angle), Math.sin(a.angle)];
-    const size = 13 + thick * 0.6;
+    const size = loopSize(p);
     const centre = [a.x + cos * (a.r + size * 0.72), a.y + sin * (a.r + size * 0.72)];
     const turn = 2.35;
     const at = (angle) => [centre[0] + size * Math.cos(angle), centre[1] + size * Math.sin(angle)];
@@ -146,7 +154,7 @@ function graphEdge({ from, to, p }, nodes, { width, height, labelled }) {
     tipAt = end;
     direction = [-Math.sin(a.angle + turn), Math.cos(a.angle + turn)];
     path = `M${start[0].toFixed(1)} ${start[1].toFixed(1)}A${size} ${size} 0 1 1 ${end[0].toFixed(1)} ${end[1].toFixed(1)}`;
-    label = [centre[0] + cos * size, centre[1] + sin * size];
+    label = centre;
   } else {
     const [dx, dy] = [b.x - a.x, b.y - a.y];
     const distance = Math.hypot(dx, dy) || 1;
@@ -185,9 +193,9 @@ function arrowHead([x, y], [dx, dy], size) {
   return `M${x.toFixed(1)} ${y.toFixed(1)}L${(back[0] - dy * half).toFixed(1)} ${(back[1] + dx * half).toFixed(1)}L${(back[0] + dy * half).toFixed(1)} ${(back[1] - dx * half).toFixed(1)}Z`;
 }
 
-function graphNode({ s, x, y, r, angle }, data, { width, narrow }) {
+function graphNode({ s, x, y, r, angle }, data, { width, narrow, least }) {
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-  const out = r + 42 + edgeWidth(stays(data, s)); // past the loop
+  const out = r + (stays(data, s) >= least ? 1.72 * loopSize(stays(data, s)) + 0.5 * edgeWidth(stays(data, s)) + 4 : 8); // past the loop
   const anchor = Math.abs(cos) < 0.35 ? "middle" : cos > 0 ? "start" : "end";
   const at = anchor === "middle" ? [x, y + Math.sign(sin) * (out + 4) + 4] : [x + cos * out, y + sin * out + 4];
   const room = anchor === "middle" ? (narrow ? 150 : 260) : anchor === "start" ? width - at[0] - 2 : at[0] - 2;
@@ -222,7 +230,8 @@ function emissionSection(data) {
 }
 
 function drawEmissions(drawing, width, data, n) {
-  const columns = Math.max(1, Math.min(data.n, Math.floor(width / 220)));
+  const most_ = Math.max(1, Math.floor(width / 205));
+  const columns = Math.ceil(data.n / Math.ceil(data.n / most_)); // rows of the same length
   const cell = width / columns;
   const lists = data.symbols.map((own) => own.slice(0, n));
   const most = Math.max(1e-9, ...lists.flat().map(([, p]) => p));
@@ -239,7 +248,7 @@ function drawEmissions(drawing, width, data, n) {
 function emissionBlock(s, own, { x: left, y: top, width, line, most }) {
   const label = clamp(Math.max(0, ...own.map(([symbol]) => textWidth(visible(wordText(symbol)).slice(0, 60)))) + 10, 24, width * 0.46);
   const x = scale([0, most], [label, width - 44]);
-  const title = svg("a", { href: link("topic", [s]), "aria-label": `State ${numbered(s)}` }, svg("text", { class: "bar-label block-title", x: 18, y: 15 }, fitted(numbered(s), width - 22)));
+  const title = svg("a", { href: link("topic", [s]), "aria-label": `State ${numbered(s)}` }, svg("text", { class: "bar-label block-title", x: 18, y: 15 }, fitted(numbered(s), width - 30)));
   const rows = own.map(([symbol, p], i) => {
     const [word, y] = [wordText(symbol), 26 + i * line + line / 2];
     const text = svg("a", { href: link("word", [word]), "aria-label": `${short(word)}, ${percent(p)}` }, svg("text", { class: "bar-label", x: label - 6, y: y + 4, "text-anchor": "end" }, fitted(word, label - 8)));
