@@ -124,23 +124,22 @@ def _collections(model: Any, level: float) -> dict[str, Any]:
     order = model._order()
     values = order.times if order.times is not None else [None] * len(found.labels)
     stacked = np.stack((found.mean, found.lower, found.upper), axis=2)
-    names = [clean(str(plain(label))) for label in found.labels]
+    labels = found.labels
     return {
-        "names": names,
+        "names": [clean(str(plain(label))) for label in labels],
         "docs": found.docs.tolist(),
         "values": [None if value is None else float(f"{value:.8g}") for value in values],
         "pi": [[[short(value) for value in cell] for cell in row] for row in stacked.tolist()],
         "differences": [
-            {"first": i, "second": j, "topics": _change(model._difference_columns(found.labels[j], found.labels[i], level))}
-            for i, j in _pairs(found.docs.tolist())
+            {"first": j, "second": i, "topics": _change(model._difference_columns(labels[j], labels[i], level))}
+            for i, j in _pairs(len(labels))
         ],
         "trends": _trends(model, level),
     }  # fmt: skip
 
 
-def _pairs(docs: list[int]) -> list[tuple[int, int]]:
+def _pairs(n: int) -> list[tuple[int, int]]:
     """All pairs of collections or, if these are many, neighbours and the first with the last."""
-    n = len(docs)
     pairs = list(combinations(range(n), 2))
     if len(pairs) <= _MOST_PAIRS:
         return pairs
