@@ -26,7 +26,8 @@ function tiles() {
     [say("topics"), count(core.topics.length), core.verdict ? null : core.kind],
   ];
   const list = entries.map(([name, value, note]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", { class: "tile-value" }, value), note && el("dd", { class: "tile-note" }, note)));
-  const verdict = core.verdict && el("div", { class: "tile tile-wide" }, el("dt", {}, "convergence"), el("dd", { class: "tile-text" }, core.verdict));
+  const cut = core.verdict && short(core.verdict, 180);
+  const verdict = cut && el("div", { class: "tile tile-wide" }, el("dt", {}, "convergence"), el("dd", { class: "tile-text" }, cut, cut !== core.verdict && [" ", el("a", { href: link("about") }, "More")]));
   return el("dl", { class: "tiles" }, list, verdict);
 }
 
@@ -273,7 +274,7 @@ function drawTree(drawing, width, shown) {
   else core.topics.forEach((_, k) => place(k));
   for (const node of nodes.filter((one) => one?.topic !== undefined && one.y !== null)) drawing.append(treeLeaf(node, label));
   const bottom = 8 + line * leaves;
-  for (const tick of x.ticks(3)) drawing.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }), svg("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick)));
+  for (const tick of x.ticks(5)) drawing.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }), svg("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick)));
   drawing.append(svg("line", { class: "axis", x1: x(most), x2: x(low), y1: bottom, y2: bottom }));
   return bottom + 24;
 }
