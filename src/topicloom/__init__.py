@@ -13,6 +13,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from topicloom import datasets as datasets
     from topicloom import evaluation as evaluation
+    from topicloom import explore as explore
     from topicloom import mallet as mallet
     from topicloom.corpus import Corpus as Corpus
     from topicloom.corpus import from_frame as from_frame
@@ -51,7 +52,7 @@ _HOME = {
     "load": "topicloom.models",
     "resume": "topicloom.models",
 }
-_MODULES = {name: f"topicloom.{name}" for name in ("datasets", "evaluation", "mallet")}
+_MODULES = {name: f"topicloom.{name}" for name in ("datasets", "evaluation", "explore", "mallet")}
 _MODULES |= {"estimates": "topicloom.engine.estimates", "memory": "topicloom.lda.memory"}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

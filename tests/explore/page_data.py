@@ -22,7 +22,7 @@ THEMES = (
     "人口 城市 经济 历史 文化 河流 山脉 铁路 大学 语言",
 )
 ARABIC = "قمر شمس نجم سماء ليل نهار"
-COMMON = "time year people new world day work way part place number group point case week".split()
+COMMON = "time year people new world day work way part place number group point case week"
 COLORS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
     "#7a5195", "#8c8c2f", "#3d6b99", "#b5651d", "#4b8b6f", "#a14d6f",
@@ -45,7 +45,7 @@ class Data(NamedTuple):
 def make(n_docs: int = 60, seed: int = 0) -> Data:
     rng = np.random.default_rng(seed)
     themes = [theme.split() for theme in THEMES]
-    vocabulary = [*(word for theme in themes for word in theme), *COMMON, *ARABIC.split()]
+    vocabulary = [*(word for theme in themes for word in theme), *COMMON.split(), *ARABIC.split()]
     n_topics, n_words = len(themes), len(vocabulary)
     phi = rng.dirichlet(np.full(n_words, 0.05), n_topics) * 0.15
     phi[:, 120:135] += rng.dirichlet(np.ones(15), n_topics) * 0.2
@@ -118,9 +118,7 @@ def _core(
     x, y, explained = _map(distance)
     topics = [_topic(k, phi, theta, share, word_share, vocabulary, distance, x, y) for k in range(n_topics)]
     joint = phi * share[:, None] / word_share
-    given = [
-        [[int(k), round(float(row[k]), 4)] for k in np.argsort(-row)[:10] if row[k] >= 0.01] for row in joint.T
-    ]
+    given = [[[int(k), round(float(row[k]), 4)] for k in np.argsort(-row)[:10] if row[k] >= 0.01] for row in joint.T]
     return {
         "version": 1, "title": "Twelve topics", "kind": "LDA", "fingerprint": "0123456789abcdef",
         "about": [["n_topics", n_topics], ["sampler", "sparse"], ["iterations", 1000], ["topicloom", "1.0"]],
@@ -232,7 +230,7 @@ def _family(rng: np.random.Generator, n_topics: int, n_words: int) -> dict[str, 
             "names": names, "docs": [20, 20, 20], "values": [1990, 1995, 2000],
             "pi": [[interval() for _ in range(n_topics)] for _ in names],
             "differences": [
-                {"first": 0, "second": 1, "topics": [[*interval(), round(float(rng.random()), 3)] for _ in range(n_topics)]}
+                {"first": 0, "second": 1, "topics": [[*interval(), round(rng.random(), 3)] for _ in range(n_topics)]}
             ],
             "trends": [[0.01, -0.02, 0.03, 0.7] for _ in range(n_topics)],
         },
@@ -242,7 +240,8 @@ def _family(rng: np.random.Generator, n_topics: int, n_words: int) -> dict[str, 
             "symbols": [[[f"s{j}", round(0.5 / (j + 1), 3)] for j in range(6)] for _ in range(states)],
             "sequences": [
                 {"id": f"seq-{i}", "symbols": [f"s{j % 6}" for j in range(40)],
-                 "states": rng.integers(0, states, 40).tolist(), "probability": rng.uniform(0.5, 1, 40).round(2).tolist()}
+                 "states": rng.integers(0, states, 40).tolist(),
+                 "probability": rng.uniform(0.5, 1, 40).round(2).tolist()}
                 for i in range(5)
             ],
         },

@@ -10,6 +10,7 @@ from topicloom.cli.collections import fit_collections, prevalence
 from topicloom.cli.compare import compare
 from topicloom.cli.demo import demo
 from topicloom.cli.diagnose import diagnose
+from topicloom.cli.explore import explore
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
 from topicloom.cli.labels import fit_labels, predict
@@ -28,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare):
+for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare, explore):
     app.command()(as_command(command))
 
 

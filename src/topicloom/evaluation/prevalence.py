@@ -87,7 +87,7 @@ def label_prevalence(
     check_choice("of", of, ("population", "documents"))
     if not 0 < check_number("level", level, 0.0, 1.0) < 1:
         raise InputError(f"level={level} must lie between 0 and 1, for instance 0.9.")
-    states = [theta] if isinstance(theta, np.ndarray) or _is_table(theta) else list(theta)
+    states: list[Any] = [theta] if isinstance(theta, np.ndarray) or _is_table(theta) else list(theta)
     if not states:
         raise InputError("theta is empty; give the topic shares of the documents.")
     size = as_numbers("concentration", concentration)

@@ -32,8 +32,8 @@ MEASURES_ABOUT = {
     "document entropy": "Entropy of the topic's tokens over documents. Low: it lives in few documents.",
     "distance from corpus": "How far the topic's words are from those of the whole corpus (Kullback-Leibler, nats). "
     "Low: it says nothing of its own.",
-    "burstiness": "Divergence between the top words' shares by tokens and by documents. High: frequent in few documents.",
-    "rank 1 documents": "Share of the topic's documents in which no other topic has more tokens. Low: a background topic.",
+    "burstiness": "Divergence between the top words' shares by tokens and by documents. High: words of few documents.",
+    "rank 1 documents": "Share of the topic's documents in which no other has more tokens. Low: a background topic.",
     "documents above 0.3": "Share of the topic's documents of which it makes up 30% or more.",
     "MALLET coherence": "MALLET's coherence of the 20 top words, a sum of logarithms; nearer to 0 is better.",
 }
@@ -240,7 +240,11 @@ def about(source: Source) -> list[list[str]]:
         rows += [("words", f"{corpus.n_words:,}"), ("tokens", f"{corpus.n_tokens:,}")]
         rows += [("corpus fingerprint", corpus.fingerprint)]
     if model is not None:
-        rows += [("sweeps", f"{model.n_iter_:,}"), ("chains", len(model.traces_)), ("published chain", model.best_chain_)]
+        rows += [
+            ("sweeps", f"{model.n_iter_:,}"),
+            ("chains", len(model.traces_)),
+            ("published chain", model.best_chain_),
+        ]
         rows += [("log joint probability", f"{float(model.log_joint_[model.best_chain_]):.8g}")]
         rows += [("seed", model.seed_), ("fingerprint", model.fingerprint_)]
         rows += [(name, value) for name, value in _parameters(model).items()]

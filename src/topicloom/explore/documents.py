@@ -94,7 +94,7 @@ def _largest(values: FloatArray, n: int) -> Int64Array:
 
 
 def top_docs(source: Source, docs: Documents, k: int) -> list[list[Any]]:
-    """Documents of the page with the largest share of a topic, as [number, share]; those without tokens are left out."""
+    """Documents of the page with the largest share of a topic, as [number, share], without empty ones."""
     if source.theta is None or source.corpus is None or not len(docs.rows):
         return []
     rows = docs.rows[source.corpus.doc_lengths[docs.rows] > 0]
@@ -180,16 +180,16 @@ def text_blocks(source: Source, docs: Documents) -> list[dict[str, Any]]:
     if corpus is None or not len(docs.rows):
         return []
     of_tokens = token_topics(source)
-    placed, tokens, found = 0, 0, []
+    vocabulary = source.vocabulary if docs.texts is not None else [clean(word) for word in source.vocabulary]
+    placed, tokens = 0, 0
+    found: list[dict[str, Any]] = []
     for d in map(int, docs.rows):
-        words = [source.vocabulary[v] for v in corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]]]
+        words = [vocabulary[v] for v in corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]].tolist()]
         topics = of_tokens(d)
         if docs.texts is None:
             shades = np.clip(np.rint(topics.share * SHADES), 0, SHADES).astype(int)
             shown = zip(words[:_MOST_TOKENS], topics.topic.tolist(), shades.tolist(), strict=False)
-            found.append(
-                {"text": None, "cut": len(words) > _MOST_TOKENS, "tokens": [[clean(w), k, s] for w, k, s in shown]}
-            )
+            found.append({"text": None, "cut": len(words) > _MOST_TOKENS, "tokens": list(map(list, shown))})
             continue
         text = clean(docs.texts[d])
         cut = len(text) > docs.cut

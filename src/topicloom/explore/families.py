@@ -135,14 +135,14 @@ def _collections(model: Any, level: float) -> dict[str, Any]:
     order = model._order()
     values = order.times if order.times is not None else [None] * len(found.labels)
     stacked = np.stack((found.mean, found.lower, found.upper), axis=2)
-    names = [clean(str(plain(label))) for label in found.labels]
+    labels = found.labels
     return {
-        "names": names,
+        "names": [clean(str(plain(label))) for label in labels],
         "docs": found.docs.tolist(),
         "values": [None if value is None else float(f"{value:.8g}") for value in values],
         "pi": [[[short(value) for value in cell] for cell in row] for row in stacked.tolist()],
         "differences": [
-            {"first": i, "second": j, "topics": _change(model._difference_columns(found.labels[j], found.labels[i], level))}
+            {"first": j, "second": i, "topics": _change(model._difference_columns(labels[j], labels[i], level))}
             for i, j in _pairs(*found.mean.shape)
         ],
         "trends": _trends(model, level),

@@ -1,6 +1,7 @@
 """Two or more models, or the chains of one: their topics side by side, and the flows between them."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,7 @@ def _compared(
     assert first.corpus is not None
     found = flows(topics, doc_topics=theta, lengths=lengths(first.corpus))
     limit = resolve_threshold("hellinger", None)
-    matches = [
-        match_topics(distance_matrix(a, b, "hellinger"), limit).tolist()
-        for a, b in zip(topics[:-1], topics[1:], strict=True)
-    ]
+    matches = [match_topics(distance_matrix(a, b, "hellinger"), limit).tolist() for a, b in pairwise(topics)]
     return {
         "names": [clean(name) for name in names],
         "topics": [

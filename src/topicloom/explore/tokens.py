@@ -151,7 +151,9 @@ class Place(NamedTuple):
 
 def clean(text: str) -> str:
     """The text as a page can hold it: no NUL and no half of a character."""
-    return _BAD.sub("\ufffd", text) if _BAD.search(text) else text
+    if text.isascii() and "\0" not in text:
+        return text
+    return _BAD.sub("\ufffd", text)
 
 
 def places(text: str, options: TextOptions | None) -> list[Place]:

@@ -20,6 +20,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
 from topicloom.engine import checkpoint
 from topicloom.engine.estimator import inputs, parameters, published, stored_checks
+from topicloom.engine.estimator.above import above
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
@@ -266,6 +267,15 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             stored_checks.check_published(stored.folder, self, chains)
             self._chains = chains
         return self._chains
+
+    def explore(self, path: Any, **options: Any) -> Path:
+        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
+
+        Returns the path.
+        """
+        check_is_fitted(self, "seed_")
+        page: Path = above("explore")(self, path, **options)
+        return page
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -131,20 +131,20 @@ const collectionBars = (data, k) =>
 
 // -- differences -----------------------------------------------------------------------------------------------------
 
-// The second less the first. Without draws of the pair in the page, means alone.
-function difference(data, first, second) {
-  const found = data.differences.find((pair) => pair.first === first && pair.second === second);
+// Collection `to` less `from`. Without the pair in the page, means alone.
+function difference(data, from, to) {
+  const found = data.differences.find((pair) => pair.first === to && pair.second === from);
   if (found) return { known: true, topics: found.topics };
-  const turned = data.differences.find((pair) => pair.first === second && pair.second === first);
+  const turned = data.differences.find((pair) => pair.first === from && pair.second === to);
   if (turned) return { known: true, topics: turned.topics.map(([mean, low, high, probability]) => [-mean, -high, -low, 1 - probability]) };
-  return { known: false, topics: data.pi[first].map((point, k) => [data.pi[second][k][0] - point[0], null, null, null]) };
+  return { known: false, topics: data.pi[from].map((point, k) => [data.pi[to][k][0] - point[0], null, null, null]) };
 }
 
 const asCollection = (data, text, fallback) => (/^\d+$/.test(text ?? "") && data.names[Number(text)] !== undefined ? Number(text) : fallback);
 
 function differenceSection(data, query) {
   const last = data.names.length - 1;
-  let pair = [asCollection(data, query.first, 0), asCollection(data, query.second, last)];
+  let pair = [asCollection(data, query.from, 0), asCollection(data, query.to, last)];
   const note = el("p", { class: "about" });
   const rows = () => {
     const { topics } = difference(data, ...pair);
@@ -157,9 +157,9 @@ function differenceSection(data, query) {
   const chart = figure({
     name: "collections-difference",
     title: "Difference of two collections",
-    note: `Percentage points. Dot: mean of the difference of π. Line: ${levelNote()}. P: probability that the topic has more in the second.`,
+    note: `Percentage points. Dot: mean of the difference of π. Line: ${levelNote()}. P: probability that the topic has more in the second one chosen.`,
     draw: (drawing, width) => signedRows(drawing, width, { rows: strongest().map(({ k, point }) => changeRow(k, point, { digits: 1 })), tick: (x) => signedTick(100 * x), ends: [`more in ${data.names[pair[0]]}`, `more in ${data.names[pair[1]]}`] }),
-    rows: () => [["topic", "name", "first", "second", "mean", "low", "high", "probability"], ...rows().map(({ k, point }) => [k, topicName(k), data.names[pair[0]], data.names[pair[1]], ...point])],
+    rows: () => [["topic", "name", "from", "to", "mean", "low", "high", "probability"], ...rows().map(({ k, point }) => [k, topicName(k), data.names[pair[0]], data.names[pair[1]], ...point])],
   });
   const update = () => {
     note.textContent = pair[0] === pair[1] ? "Choose two different collections." : difference(data, ...pair).known ? "" : "The page has intervals of neighbouring collections and of the first and the last. Of this pair it has the difference of the means alone.";
@@ -170,10 +170,10 @@ function differenceSection(data, query) {
   const options = data.names.map((name, j) => [j, name]);
   const turn = (which) => (value) => {
     pair = pair.with(which, Number(value));
-    setQuery({ ...currentAddress().query, first: pair[0], second: pair[1] });
+    setQuery({ ...currentAddress().query, from: pair[0], to: pair[1] });
     update();
   };
-  const controls = el("span", { class: "pickers" }, picker("From", "first", options, pair[0], turn(0)), picker("to", "second", options, pair[1], turn(1)));
+  const controls = el("span", { class: "pickers" }, picker("From", "from", options, pair[0], turn(0)), picker("to", "to", options, pair[1], turn(1)));
   update();
   return section("Difference", { tools: controls, id: "difference" }, note, chart);
 }

@@ -23,7 +23,9 @@
 //   show()                         renders the current address again
 //
 //   percent(x, digits), number(x), count(n), range([low, high]), plural(n, "word")   numbers as shown
+//   columnFormat(values)           a format for numbers of one column
 //   short(text, most)              a long name, cut
+//   say("Topics of the word")      with the model's own names for topic, word and document; capital(text)
 "use strict";
 
 let core = null;
@@ -356,6 +358,25 @@ function number(x) {
 }
 
 const range = (interval, format = percent) => (interval ? `${format(interval[0])} to ${format(interval[1])}` : "");
+// What a topic, word and document are called in this model. say("Topics of the word") may become "States of the symbol". Not for texts of the data.
+function say(text) {
+  const given = { topic: core.topic_name, word: core.word_name, document: core.doc_name };
+  return text.replace(/\b(topic|word|document)(s?)\b/gi, (whole, name, s) => {
+    const other = given[name.toLowerCase()] ?? name.toLowerCase();
+    return (name[0] < "a" ? other.charAt(0).toUpperCase() + other.slice(1) : other) + s;
+  });
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// Numbers of one column with the same number of decimals.
+function columnFormat(values) {
+  const known = values.filter((value) => Number.isFinite(value));
+  const most = Math.max(0, ...known.map(Math.abs));
+  const digits = known.every(Number.isInteger) || most >= 1000 ? 0 : most >= 10 ? 1 : 3;
+  return (x) => (Number.isFinite(x) ? x.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−") : "–");
+}
+
 // Names and titles may be of any length; what is shown of them is not.
 const short = (text, most = 160) => (text.length > most ? `${wellFormed(text.slice(0, most - 1))}…` : text);
 const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

@@ -128,15 +128,15 @@ function topicsOfDocument(at, body) {
   const listed = sum(rows.map((row) => row[1]));
   const chart = figure({
     name: `document-${docs.row[at]}-topics`,
-    title: "Topics of the document",
-    label: `Topics of ${core.doc_name} ${docs.row[at]}`,
-    note: `Topics below 1% are left out${listed < 0.995 ? `: ${percent(1 - listed)} in all` : ""}.`,
+    title: say("Topics of the document"),
+    label: `${say("Topics of document")} ${docs.row[at]}`,
+    note: say(`Topics below 1% are left out${listed < 0.995 ? `: ${percent(1 - listed)} in all` : ""}.`),
     draw: (drawing, width) =>
       bars(drawing, width, { rows: rows.map(([k, theta]) => ({ label: `${k} ${short(topicName(k))}`, value: theta, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(theta)} of the ${core.doc_name}`] })) }),
     rows: () => [["topic", "name", "share"], ...rows.map(([k, theta]) => [k, topicName(k), theta])],
   });
-  const only = el("select", { "aria-label": "Colour the words of", on: { change: () => body.only(only.value) } }, el("option", { value: "" }, "all topics"), rows.map(([k]) => el("option", { value: k }, `${k} ${short(topicName(k), 60)}`)));
-  return section("Topics", {}, chart, el("label", { class: "field inline" }, "Colour the words of", only));
+  const only = el("select", { "aria-label": "Colour the words of", on: { change: () => body.only(only.value) } }, el("option", { value: "" }, say("all topics")), rows.map(([k]) => el("option", { value: k }, `${k} ${short(topicName(k), 60)}`)));
+  return section(say("Topics"), {}, chart, el("label", { class: "field inline" }, "Colour the words of", only));
 }
 
 function textSection(at, entry) {
@@ -180,7 +180,7 @@ function cutAt(entry, to) {
 
 function colourSwitch(text) {
   const box = el("input", { type: "checkbox", id: "colours", checked: true, on: { change: () => text.classList.toggle("coloured", box.checked) } });
-  return el("label", { class: "switch" }, box, "Colour words by topic");
+  return el("label", { class: "switch" }, box, say("Colour words by topic"));
 }
 
 // -- neighbours ------------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ function neighboursSection(at) {
     { title: capital(core.doc_name), value: (row) => docs.title[row[0]], csv: (row) => docs.row[row[0]], cell: (row) => docLink(row[0]), class: "title-cell" },
     { title: "Similarity", numeric: true, value: (row) => row[1], cell: (row) => number(row[1]) },
   ];
-  const about = "By topics: Bhattacharyya coefficient of the shares, 1 if they are equal.";
+  const about = say("By topics: Bhattacharyya coefficient of the shares, 1 if they are equal.");
   return section("Neighbours", { about }, table({ name: `document-${docs.row[at]}-neighbours`, caption: "Neighbours", columns, rows: neighbours(at), empty: "None in this page." }));
 }
 
@@ -214,16 +214,16 @@ async function renderDocuments(view, _parts, query) {
   const columns = [
     { title: "Number", numeric: true, value: (row) => row.row, cell: (row) => String(row.row) },
     { title: "Title", value: (row) => docs.title[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
-    { title: topic === null ? "Largest topic" : "Topic", value: (row) => topic ?? docs.topics[row.at][0]?.[0] ?? null, cell: (row) => (topic === null ? largestTopic(row.at) : topicLink(topic)), class: "topic-cell" },
+    { title: say(topic === null ? "Largest topic" : "Topic"), value: (row) => topic ?? docs.topics[row.at][0]?.[0] ?? null, cell: (row) => (topic === null ? largestTopic(row.at) : topicLink(topic)), class: "topic-cell" },
     { title: "Share", numeric: true, value: theta, cell: (row) => (theta(row) === null ? "–" : barCell(theta(row), 1, colorOf(topic ?? docs.topics[row.at][0][0]))), class: "share-cell" },
     { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
     ...optional.map(([key, title]) => ({ title, value: (row) => (Array.isArray(docs[key][row.at]) ? docs[key][row.at].join(", ") : docs[key][row.at]), cell: (row) => [docs[key][row.at] ?? "–"].flat().join(", ") })),
   ];
   const list = table({ name: "documents", caption: `${capital(core.doc_name)}s`, columns, rows, sort: topic === null ? [0, "ascending"] : [3, "descending"], empty: "None." });
-  const choose = el("select", { id: "by-topic", on: { change: () => (location.hash = link("documents", [], { topic: choose.value })) } }, el("option", { value: "" }, "all topics"), core.topics.map((_, k) => el("option", { value: k, selected: k === topic }, `${k} ${short(topicName(k), 60)}`)));
+  const choose = el("select", { id: "by-topic", on: { change: () => (location.hash = link("documents", [], { topic: choose.value })) } }, el("option", { value: "" }, say("all topics")), core.topics.map((_, k) => el("option", { value: k, selected: k === topic }, `${k} ${short(topicName(k), 60)}`)));
   const { n, of, sampled } = core.documents;
-  const about = sampled ? `A sample: ${count(n)} of ${count(of)} ${core.doc_name}s are in this page. It has each topic's best ${core.doc_name}s and others evenly from all groups, times and topics.` : `All ${count(n)} ${core.doc_name}s.`;
-  view.append(el("h1", {}, `${capital(core.doc_name)}s`), el("p", { class: "lead", id: "sample" }, about), section(topic === null ? "All topics" : topicName(topic), { tools: el("label", { class: "field inline" }, "Topic", choose) }, list));
+  const about = sampled ? say(`A sample: ${count(n)} of ${count(of)} documents are in this page. It has each topic's best documents and others evenly from all groups, times and topics.`) : `All ${count(n)} ${core.doc_name}s.`;
+  view.append(el("h1", {}, `${capital(core.doc_name)}s`), el("p", { class: "lead", id: "sample" }, about), section(topic === null ? say("All topics") : topicName(topic), { tools: el("label", { class: "field inline" }, say("Topic"), choose) }, list));
 }
 
 route("document", renderDocument);

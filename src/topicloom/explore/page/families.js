@@ -259,7 +259,7 @@ function labelDocuments(i, data) {
   const columns = [
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.id[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
     { title: "Share", numeric: true, value: (row) => share(row.at), cell: (row) => percent(share(row.at), 0) },
-    { title: "Other labels", value: (row) => others(row).map(labelName).join(", "), class: "words-cell" },
+    ...(rows.some((row) => others(row).length) ? [{ title: "Other labels", value: (row) => others(row).map(labelName).join(", "), class: "words-cell" }] : []),
   ];
   const about = `${plural(rows.length, core.doc_name)} with it${core.documents.sampled ? `, of the ${count(core.documents.n)} in this page` : ""}.`;
   return section(`${capital(core.doc_name)}s`, { about }, table({ name: `label-${i}-documents`, caption: `Documents with the label ${data.names[i]}`, columns, rows, sort: [1, "descending"], step: 20, empty: "None." }));
@@ -323,7 +323,7 @@ function weightsSection(data) {
     name: "class-weights",
     title: "Weights of topics for classes",
     note: `Blue: a topic pushes away from the class. Orange: toward it.${compares(data) ? " Against the others: weight η less the topic's mean over all classes, which is what tells classes apart." : ""}${data.weights.every(Boolean) ? "" : " Classes without colours were learned by another chain than the one whose topics this page shows."}${moreIsHidden()}`,
-    draw: (drawing, width) => matrix(drawing, width, { rows: topics().map((k) => ({ label: numbered(k), href: link("topic", [k]) })), columns, values: topics().map((k) => shown_.map((row) => row?.[k] ?? NaN)), signed: true, format: (value) => signedNumber(Number(value.toFixed(2))), lines: (i, c) => weightLines(data, against, c, topics()[i]), key: shown_ === data.weights ? "weight η" : "weight η less the mean of the classes" }),
+    draw: (drawing, width) => matrix(drawing, width, { rows: topics().map((k) => ({ label: numbered(k), href: link("topic", [k]) })), columns, values: topics().map((k) => shown_.map((row) => row?.[k] ?? NaN)), signed: true, format: weightText, lines: (i, c) => weightLines(data, against, c, topics()[i]), key: shown_ === data.weights ? "weight η" : "weight η less the mean of the classes" }),
     rows: () => [["topic", "name", ...data.names], ...topics().map((k) => [k, topicName(k), ...data.weights.map((row) => row?.[k] ?? null)])],
   });
   const more = button(`Show all ${all.length} topics`, () => {
@@ -348,6 +348,13 @@ function weightsSection(data) {
     step: 200,
   });
   return section("Weights of topics", { tools: el("span", { class: "pickers" }, kinds, sorted) }, wide(chart, 170 + 18 * columns.length), more, foldAway("Weights η as a table", values));
+}
+
+// Two digits are enough beside a colour.
+function weightText(value) {
+  if (!Number.isFinite(value)) return "–";
+  const text = Math.abs(value).toFixed(2);
+  return `${Number(text) === 0 ? "" : value < 0 ? "−" : "+"}${text}`;
 }
 
 const weightLines = (data, against, c, k) => [`η = ${signedNumber(data.weights[c]?.[k])}`, compares(data) && against[c] ? `${signedNumber(against[c][k])} against the mean of the classes` : null];

@@ -38,7 +38,7 @@ function renameDialog(k) {
     show();
     announce(`Topic ${k} is now ${topicName(k)}`);
   };
-  dialog(`Rename topic ${k}`, [el("label", { class: "field" }, "Name", field), keptNote()], [["Cancel", () => true], ["Use the label", done(() => "")], ["Rename", done(() => field.value), true]]);
+  dialog(say(`Rename topic ${k}`), [el("label", { class: "field" }, "Name", field), keptNote()], [["Cancel", () => true], ["Use the label", done(() => "")], ["Rename", done(() => field.value), true]]);
   field.select();
 }
 
@@ -49,7 +49,7 @@ function noteDialog(k) {
     names.annotate(k, field.value);
     show();
   };
-  dialog(`Note on topic ${k}`, [el("label", { class: "field" }, "Note", field), keptNote()], [["Cancel", () => true], ["Save", done, true]]);
+  dialog(say(`Note on topic ${k}`), [el("label", { class: "field" }, "Note", field), keptNote()], [["Cancel", () => true], ["Save", done, true]]);
 }
 
 function mergeDialog(k) {
@@ -62,8 +62,8 @@ function mergeDialog(k) {
     if (names.group(k)[0] === k) show();
     else location.hash = link("topic", [names.group(k)[0]]);
   };
-  const about = el("p", { class: "note" }, "Merged topics are one topic in this page: shares add up, words are averaged. The most similar ones are first.");
-  dialog(`Merge topic ${k} in view`, [el("label", { class: "field" }, "With", field), about, keptNote()], [["Cancel", () => true], ["Merge", done, true]]);
+  const about = el("p", { class: "note" }, say("Merged topics are one topic in this page: shares add up, words are averaged. The most similar ones are first."));
+  dialog(say(`Merge topic ${k} in view`), [el("label", { class: "field" }, "With", field), about, keptNote()], [["Cancel", () => true], ["Merge", done, true]]);
 }
 
 // -- all of them -----------------------------------------------------------------------------------------------------
@@ -79,10 +79,10 @@ function namesDialog() {
   const refresh = () => {
     const { names: named, notes, hidden, merged } = names.given;
     const lines = [
-      ...Object.entries(named).map(([k, name]) => [`Topic ${k}: ${name}`, () => names.rename(Number(k), "")]),
-      ...Object.keys(notes).map((k) => [`Note on topic ${k}`, () => names.annotate(Number(k), "")]),
-      ...hidden.map((k) => [`Topic ${k} is hidden`, () => names.hide(k, false)]),
-      ...merged.map((group) => [`Topics ${group.join(" + ")} are merged`, () => names.split(group[0])]),
+      ...Object.entries(named).map(([k, name]) => [`${say("Topic")} ${k}: ${name}`, () => names.rename(Number(k), "")]),
+      ...Object.keys(notes).map((k) => [say(`Note on topic ${k}`), () => names.annotate(Number(k), "")]),
+      ...hidden.map((k) => [say(`Topic ${k} is hidden`), () => names.hide(k, false)]),
+      ...merged.map((group) => [say(`Topics ${group.join(" + ")} are merged`), () => names.split(group[0])]),
     ];
     const items = lines.map(([text, undo]) => el("li", {}, el("span", { dir: "auto" }, short(text)), button("Undo", fresh(undo), { class: "link", "aria-label": `Undo: ${text}` })));
     list.replaceChildren(items.length ? el("ul", {}, items) : el("p", { class: "none" }, "Nothing is renamed, hidden, merged or annotated."));

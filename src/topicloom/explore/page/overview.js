@@ -9,11 +9,11 @@ function renderOverview(view) {
   const hidden = core.topics.filter((_, k) => names.isHidden(k)).length;
   fill(view, {}, [
     el("h1", { dir: "auto" }, short(core.title, 300)),
-    el("p", { class: "lead" }, `${core.kind} with ${plural(core.topics.length, "topic")}, fitted to ${plural(core.n_docs, core.doc_name)}.`),
+    el("p", { class: "lead" }, `${core.kind} with ${plural(core.topics.length, say("topic"))}, fitted to ${plural(core.n_docs, core.doc_name)}.`),
     tiles(),
     hidden > 0 && hiddenNotice(hidden),
-    el("div", { class: "split wide-left" }, section("Map of topics", { class: "map-card" }, map), section("Tree of topics", { class: "tree-card" }, topicTree(topics))),
-    section("Topics", { about: shareNote() }, topicTable(topics, map.highlight)),
+    el("div", { class: "split wide-left" }, section(say("Map of topics"), { class: "map-card" }, map), section(say("Tree of topics"), { class: "tree-card" }, topicTree(topics))),
+    topicsSection(topics, map.highlight),
   ]);
 }
 
@@ -23,44 +23,62 @@ function tiles() {
     [`${core.doc_name}s`, count(core.n_docs), sampled ? `${count(n)} of them are in this page` : null],
     [`${core.word_name}s`, count(core.n_words), "in the vocabulary"],
     ["tokens", count(core.n_tokens), `${number(core.n_tokens / Math.max(1, core.n_docs))} per ${core.doc_name}`],
-    ["topics", count(core.topics.length), core.verdict ? null : core.kind],
+    [say("topics"), count(core.topics.length), core.verdict ? null : core.kind],
   ];
   const list = entries.map(([name, value, note]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", { class: "tile-value" }, value), note && el("dd", { class: "tile-note" }, note)));
-  const verdict = core.verdict && el("div", { class: "tile tile-wide" }, el("dt", {}, "convergence"), el("dd", { class: "tile-text" }, core.verdict));
+  const cut = core.verdict && short(core.verdict, 180);
+  const verdict = cut && el("div", { class: "tile tile-wide" }, el("dt", {}, "convergence"), el("dd", { class: "tile-text" }, cut, cut !== core.verdict && [" ", el("a", { href: link("about") }, "More")]));
   return el("dl", { class: "tiles" }, list, verdict);
 }
 
 const shareNote = () => {
   const known = core.topics.some((topic) => topic.interval);
-  return `Share: of all tokens${known ? `, with ${percent(core.level, 0)} intervals` : ""}. ${capital(core.doc_name)}s: those whose largest topic it is.`;
+  return say(`Share: of all tokens${known ? `, with ${percent(core.level, 0)} intervals` : ""}. Documents: those whose largest topic it is.`);
 };
-
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function hiddenNotice(n) {
   const turn = () => {
     showHidden = !showHidden;
     show();
   };
-  return el("p", { class: "notice" }, `${plural(n, "topic is", "topics are")} hidden in this browser. `, button(showHidden ? "Hide again" : "Show", turn, { class: "link" }));
+  return el("p", { class: "notice" }, `${plural(n, say("topic is"), say("topics are"))} hidden in this browser. `, button(showHidden ? "Hide again" : "Show", turn, { class: "link" }));
 }
 
 // -- table -----------------------------------------------------------------------------------------------------------
 
+const FEW_MEASURES = 3;
+let allMeasures = false;
+
+function topicsSection(topics, onHover) {
+  const n = Object.keys(core.topics[0]?.measures ?? {}).length;
+  const listing = el("div", {}, topicTable(topics, onHover));
+  const box = el("input", { type: "checkbox", id: "all-measures", checked: allMeasures });
+  box.addEventListener("change", () => {
+    allMeasures = box.checked;
+    listing.replaceChildren(topicTable(topics, onHover));
+  });
+  const tools = n > FEW_MEASURES && el("label", { class: "switch" }, box, `All ${n} measures`);
+  return section(say("Topics"), { about: shareNote(), tools }, listing);
+}
+
 function topicTable(topics, onHover) {
   const most = Math.max(...topics.map((topic) => topic.share));
-  const shownMeasures = Object.keys(core.topics[0]?.measures ?? {});
+  const shownMeasures = Object.keys(core.topics[0]?.measures ?? {}).slice(0, allMeasures ? undefined : FEW_MEASURES);
   const chains = core.topics.some((topic) => topic.chains);
   const words = (topic) => byRelevance(topicWords(topic.members), core.lambda).slice(0, 8).map((entry) => entry.word);
   const columns = [
-    { title: "Topic", value: (topic) => topic.k, csv: (topic) => topic.members.join("+"), cell: (topic) => topicLink(topic.k), class: "topic-cell" },
-    { title: "Words", value: (topic) => words(topic).join(" "), cell: (topic) => wordList(words(topic)), class: "words-cell" },
+    { title: say("Topic"), value: (topic) => topic.k, csv: (topic) => topic.members.join("+"), cell: (topic) => topicLink(topic.k), class: "topic-cell" },
+    { title: say("Words"), value: (topic) => words(topic).join(" "), cell: (topic) => wordList(words(topic)), class: "words-cell" },
     { title: "Share", numeric: true, value: (topic) => topic.share, cell: shareCell(most), class: "share-cell" },
     { title: `${capital(core.doc_name)}s`, numeric: true, value: (topic) => topic.docs },
     ...(chains ? [{ title: "Chains", numeric: true, value: (topic) => single(topic)?.chains?.[0] ?? null, cell: (topic) => chainText(single(topic)?.chains), about: "In how many chains the topic was found", class: "measure-cell" }] : []),
-    ...shownMeasures.map((name) => ({ title: capital(name), numeric: true, value: (topic) => single(topic)?.measures[name] ?? null, about: core.measures_about?.[name], class: "measure-cell" })),
+    ...shownMeasures.map((name) => {
+      const format = columnFormat(core.topics.map((topic) => topic.measures[name]));
+      const value = (topic) => single(topic)?.measures[name] ?? null;
+      return { title: capital(name), numeric: true, value, cell: (topic) => format(value(topic)), about: core.measures_about?.[name], class: "measure-cell" };
+    }),
   ];
-  return table({ name: "topics", caption: "Topics", columns, rows: topics.map((topic) => ({ ...topic, data: { topic: topic.k } })), sort: [2, "descending"], step: 200, onHover });
+  return table({ name: "topics", caption: say("Topics"), columns, rows: topics.map((topic) => ({ ...topic, data: { topic: topic.k } })), sort: [2, "descending"], step: 200, onHover });
 }
 
 const single = (topic) => (topic.members.length === 1 ? core.topics[topic.k] : null);
@@ -84,10 +102,11 @@ function topicMap(topics) {
   };
   const tools = el("span", { class: "zoom" }, button("−", turn(1 / 1.5), { "aria-label": "Zoom out", class: "small" }), button("+", turn(1.5), { "aria-label": "Zoom in", class: "small" }));
   const explained = core.map.explained;
-  const note = `Distance: ${core.map.measure}. The two axes show ${percent(explained[0] + explained[1], 0)} of it. Areas: shares of the tokens. Drag to move; arrow keys go from topic to topic.`;
+  const over = core.map.n_words < core.n_words ? ` over ${count(core.map.n_words)} words` : "";
+  const note = say(`Distance: ${core.map.measure}${over}. The two axes show ${percent(explained[0] + explained[1], 0)} of it. Areas: shares of the tokens. Drag to move; arrow keys go from topic to topic.`);
   const result = figure({
     name: "map",
-    title: "Map of topics",
+    title: say("Map of topics"),
     note,
     tools,
     rows: () => [["topic", "name", "share", "x", "y"], ...topics.map((topic) => [topic.members.join("+"), topic.name, topic.share, topic.x, topic.y])],
@@ -133,7 +152,7 @@ function mapCircle({ topic, cx, cy, r }, first) {
   const words = () => byRelevance(topicWords(topic.members), core.lambda).slice(0, 10).map((entry) => entry.word).join(" ");
   const mark = svg(
     "a",
-    { href: link("topic", [topic.k]), class: `map-topic${topic.hidden ? " dim" : ""}`, tabindex: first ? 0 : -1, "aria-label": `Topic ${topic.members.join(" and ")}: ${short(topic.name)}, ${percent(topic.share)}`, data: { topic: topic.k } },
+    { href: link("topic", [topic.k]), class: `map-topic${topic.hidden ? " dim" : ""}`, tabindex: first ? 0 : -1, "aria-label": `${say("Topic")} ${topic.members.join(" and ")}: ${short(topic.name)}, ${percent(topic.share)}`, data: { topic: topic.k } },
     svg("circle", { cx, cy, r, fill: topic.color, stroke: topic.color }),
     r > 9 && svg("text", { class: "map-number", x: cx, y: cy + 4, "text-anchor": "middle" }, topic.members.join("+")),
   );
@@ -212,8 +231,8 @@ function topicTree(topics) {
   const shown = new Set(topics.flatMap((topic) => topic.members));
   const result = figure({
     name: "tree",
-    title: "Tree of topics",
-    note: "Topics that join further left are less alike. Scale: distance at which they join.",
+    title: say("Tree of topics"),
+    note: say("Topics that join further left are less alike. Scale: distance at which they join."),
     rows: () => [["left", "right", "height", "size"], ...core.tree],
     draw: (drawing, width) => drawTree(drawing, width, shown),
   });
@@ -255,7 +274,7 @@ function drawTree(drawing, width, shown) {
   else core.topics.forEach((_, k) => place(k));
   for (const node of nodes.filter((one) => one?.topic !== undefined && one.y !== null)) drawing.append(treeLeaf(node, label));
   const bottom = 8 + line * leaves;
-  for (const tick of x.ticks(3)) drawing.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }), svg("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick)));
+  for (const tick of x.ticks(5)) drawing.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }), svg("text", { class: "tick", x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick)));
   drawing.append(svg("line", { class: "axis", x1: x(most), x2: x(low), y1: bottom, y2: bottom }));
   return bottom + 24;
 }

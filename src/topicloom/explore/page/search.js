@@ -90,7 +90,7 @@ function fillResults(results, text) {
   const found = search(text);
   results.dataset.ms = found.ms.toFixed(2);
   results.dataset.query = text;
-  const summary = text.trim() ? `${plural(found.words.length, core.word_name)} and ${plural(found.n, core.doc_name)} for “${short(text)}”, in ${found.ms.toFixed(1)} ms.` : `Type in the box above. All parts must be in a ${core.doc_name}; the beginning of a ${core.word_name} is enough.`;
+  const summary = text.trim() ? `${plural(found.words.length, core.word_name)} and ${plural(found.n, core.doc_name)} for “${short(text)}”, in ${found.ms.toFixed(1)} ms.` : say("Type in the box above. All parts must be in a document; the beginning of a word is enough.");
   const sampled = core.documents.sampled ? ` Searched: the ${count(core.documents.n)} of ${count(core.documents.of)} ${core.doc_name}s that are in this page.` : "";
   results.replaceChildren(el("p", { class: "lead", id: "found", dir: "auto" }, summary, sampled), ...(text.trim() ? [foundWords(found.words), foundDocs(found)] : []));
   announce(summary);
@@ -98,7 +98,7 @@ function fillResults(results, text) {
 
 function foundWords(words) {
   const entry = (w) => {
-    const topics = (core.words.topics[w] ?? []).slice(0, 3).map(([k, p]) => tip(el("a", { class: "chip", href: link("topic", [k]), "aria-label": `Topic ${k} ${topicName(k)}` }, swatch(k), String(k)), [`${k} ${topicName(k)}`, `${percent(p)} of "${docs.terms[w]}"`]));
+    const topics = (core.words.topics[w] ?? []).slice(0, 3).map(([k, p]) => tip(el("a", { class: "chip", href: link("topic", [k]), "aria-label": `${say("Topic")} ${k} ${short(topicName(k))}` }, swatch(k), String(k)), [`${k} ${topicName(k)}`, `${percent(p)} of "${docs.terms[w]}"`]));
     return el("li", {}, wordLink(docs.terms[w]), el("span", { class: "chips" }, topics));
   };
   return section(`${capital(core.word_name)}s`, {}, words.length ? el("ul", { class: "word-hits" }, words.slice(0, MOST_WORDS).map(entry)) : el("p", { class: "none" }, "None."));
@@ -107,7 +107,7 @@ function foundWords(words) {
 function foundDocs({ docs: list, n }) {
   const columns = [
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.row[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
-    { title: "Largest topic", value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
+    { title: say("Largest topic"), value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
     { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
   ];
   const rows = list.map((at) => ({ at, data: { row: docs.row[at] } }));

@@ -19,8 +19,8 @@ function renderAbout(view) {
         section("How to read this page", {}, el("ul", { class: "prose" },
           el("li", {}, documents),
           el("li", {}, `Intervals: ${intervals}`),
-          el("li", {}, "Relevance of a word: λ log φ + (1 − λ) log(φ / p(w)), with φ its probability in the topic and p(w) in the corpus."),
-          el("li", {}, "Topic numbers are the model's own. Names, notes, hidden and merged topics are kept in this browser alone."),
+          el("li", {}, say("Relevance of a word: λ log φ + (1 − λ) log(φ / p(w)), with φ its probability in the topic and p(w) in the corpus.")),
+          el("li", {}, say("Topic numbers are the model's own. Names, notes, hidden and merged topics are kept in this browser alone.")),
           el("li", {}, "The page loads nothing from the network."))),
         measures.length > 0 && section("Measures", {}, facts(measures.map(([name, about]) => [capital(name), about]))),
         section("Names and notes", {}, el("div", { class: "actions" }, button("Show, import, export", namesDialog))))),
@@ -44,7 +44,7 @@ function drawNavigation() {
 
 function drawFoot() {
   const { n, of, sampled } = core.documents;
-  const parts = [`${core.kind}, ${plural(core.topics.length, "topic")}`, plural(core.n_docs, core.doc_name), sampled && `${count(n)} of ${count(of)} shown`, "made with topicloom"];
+  const parts = [`${core.kind}, ${plural(core.topics.length, say("topic"))}`, plural(core.n_docs, core.doc_name), sampled && `${count(n)} of ${count(of)} shown`, "made with topicloom"];
   document.getElementById("foot").textContent = parts.filter(Boolean).join(" · ");
 }
 

@@ -7,6 +7,7 @@
 "use strict";
 
 const WORDS_SHOWN = 30;
+const MANY_GROUPS = 20; // more are shown on demand
 
 // -- words -----------------------------------------------------------------------------------------------------------
 
@@ -61,7 +62,7 @@ function wordsSection(topic, query) {
   const chart = figure({
     name: `topic-${topic.k}-words`,
     title: "Words",
-    label: `Words of topic ${topic.members.join("+")} (${topic.name})`,
+    label: `${say("Words of topic")} ${topic.members.join("+")} (${short(topic.name)})`,
     draw: (drawing, width) => drawWords(drawing, width, rows(), topic.color),
     rows: () => [[core.word_name, "in topic", "in corpus", "relevance", "lambda"], ...rows().map((entry) => [entry.word, entry.phi, entry.share, entry.relevance, lambda])],
   });
@@ -86,7 +87,7 @@ function wordsSection(topic, query) {
   update();
   const keys = legend([[topic.color, "in this topic"], [null, "in the corpus", "mark"]]);
   const merged = topic.members.length > 1 && el("p", { class: "note" }, "Merged in view: φ is the mean of the topics, weighted by their shares.");
-  return section("Words", { class: "words-card", tools: tabs }, control, about, keys, chart, merged);
+  return section(say("Words"), { class: "words-card", tools: tabs }, control, about, keys, chart, merged);
 }
 
 function drawWords(drawing, width, rows, color) {
@@ -127,8 +128,8 @@ function timeSection(topic) {
   const chart = figure({
     name: `topic-${topic.k}-${slug(data.name)}`,
     title: `Prevalence by ${data.name}`,
-    label: `Topic ${topic.members.join("+")} (${topic.name}) by ${data.name}`,
-    note: topic.members.length > 1 ? intervalNote(topic.members) : `Line: mean share of the topic. Band: ${percent(core.level, 0)} interval of the mean. Columns: number of ${core.doc_name}s.`,
+    label: `${say("Topic")} ${topic.members.join("+")} (${short(topic.name)}) by ${data.name}`,
+    note: topic.members.length > 1 ? intervalNote(topic.members) : say(`Line: mean share of the topic. Band: ${percent(core.level, 0)} interval of the mean. Columns: number of documents.`),
     draw: (drawing, width) => lines(drawing, width, { x: data.values, labels: data.labels, series: [{ name: topic.name, color: topic.color, points }], counts: data.docs, countName: `${core.doc_name}s` }),
     rows: () => prevalenceRows(data, points),
   });
@@ -137,12 +138,19 @@ function timeSection(topic) {
 
 function groupSection(topic, data) {
   const points = prevalenceOf(data, topic.members);
-  const rows = data.labels.map((label, i) => ({ label, point: points[i], docs: data.docs[i] })).filter((row) => row.point);
+  const all = data.labels.map((label, i) => ({ label, point: points[i], docs: data.docs[i] })).filter((row) => row.point);
+  const largest = all.toSorted((a, b) => b.point[0] - a.point[0]).slice(0, MANY_GROUPS);
+  let rows = all.length > MANY_GROUPS ? largest : all;
+  const more = all.length > MANY_GROUPS && button(`Show all ${count(all.length)}`, () => {
+    rows = rows === all ? largest : all;
+    more.textContent = rows === all ? `Show the ${MANY_GROUPS} largest` : `Show all ${count(all.length)}`;
+    chart.redraw();
+  }, { class: "more" });
   const chart = figure({
     name: `topic-${topic.k}-${slug(data.name)}`,
     title: `Prevalence by ${data.name}`,
-    label: `Topic ${topic.members.join("+")} (${topic.name}) by ${data.name}`,
-    note: topic.members.length > 1 ? intervalNote(topic.members) : `Dot: mean share of the topic. Line: ${percent(core.level, 0)} interval of the mean. n: number of ${core.doc_name}s.`,
+    label: `${say("Topic")} ${topic.members.join("+")} (${short(topic.name)}) by ${data.name}`,
+    note: topic.members.length > 1 ? intervalNote(topic.members) : say(`Dot: mean share of the topic. Line: ${percent(core.level, 0)} interval of the mean. n: number of documents.`),
     draw: (drawing, width) =>
       bars(drawing, width, {
         rows: rows.map(({ label, point, docs: n }) => ({
@@ -158,7 +166,7 @@ function groupSection(topic, data) {
       }),
     rows: () => prevalenceRows(data, points),
   });
-  return section(`By ${data.name}`, {}, chart);
+  return section(`By ${data.name}`, { tools: more }, chart);
 }
 
 // -- beside them -----------------------------------------------------------------------------------------------------
@@ -166,10 +174,10 @@ function groupSection(topic, data) {
 function relatedSection(topic) {
   const related = core.topics[topic.k].related.filter(([other]) => !topic.members.includes(other));
   const columns = [
-    { title: "Topic", value: (row) => topicName(row[0]), csv: (row) => row[0], cell: (row) => topicLink(row[0]), class: "topic-cell" },
+    { title: say("Topic"), value: (row) => topicName(row[0]), csv: (row) => row[0], cell: (row) => topicLink(row[0]), class: "topic-cell" },
     { title: "Similarity", numeric: true, value: (row) => row[1], cell: (row) => barCell(row[1], 1, colorOf(row[0]), number(row[1])) },
   ];
-  return section("Related topics", {}, table({ name: `topic-${topic.k}-related`, caption: "Related topics", columns, rows: related, empty: "No other topic is near." }));
+  return section(say("Related topics"), {}, table({ name: `topic-${topic.k}-related`, caption: say("Related topics"), columns, rows: related, empty: say("No other topic is near.") }));
 }
 
 function measuresSection(topic) {
@@ -177,7 +185,7 @@ function measuresSection(topic) {
   const entries = Object.entries(measures ?? {});
   if (topic.members.length > 1 || (!entries.length && !chains)) return null;
   const rows = entries.map(([name, value]) => [capital(name), number(value), core.measures_about?.[name]]);
-  if (chains) rows.unshift(["Chains", chainText(chains), "In how many of the model's chains the topic was found."]);
+  if (chains) rows.unshift(["Chains", chainText(chains), say("In how many of the model's chains the topic was found.")]);
   const list = rows.map(([name, value, about]) => el("div", { class: "measure" }, el("dt", {}, name), el("dd", { class: "measure-value" }, value), about && el("dd", { class: "measure-about" }, about)));
   return section("Measures", {}, el("dl", { class: "measures" }, list));
 }
@@ -203,7 +211,7 @@ function documentsSection(topic) {
   };
   add(5);
   const sampled = core.documents.sampled ? ` The page has ${count(core.documents.n)} of ${count(core.documents.of)} ${core.doc_name}s.` : "";
-  const about = best.length ? `Those with the largest share of the topic, best first.${sampled} Colours: topics of the words; the stronger, the surer.` : `No ${core.doc_name} of this topic is in the page.`;
+  const about = best.length ? say(`Those with the largest share of the topic, best first.${sampled} Colours: topics of the words; the stronger, the surer.`) : say("No document of this topic is in the page.");
   return section(`${capital(core.doc_name)}s`, { about, class: "docs-card" }, list, more);
 }
 
@@ -232,21 +240,21 @@ function topicHead(topic, alone) {
   const step = (by) => order[(topic.k + by + order.length) % order.length];
   const facts = [
     `${percent(topic.share)} of the tokens${topic.interval ? ` (${percent(core.level, 0)} interval ${range(topic.interval)})` : ""}`,
-    `largest topic of ${plural(topic.docs, core.doc_name)}`,
+    `${say("largest topic of")} ${plural(topic.docs, core.doc_name)}`,
     core.topics[topic.k].chains && topic.members.length === 1 ? `found in ${chainText(core.topics[topic.k].chains)} chains` : null,
   ].filter(Boolean);
   return el(
     "header",
     { class: "topic-head", style: { "--topic": topic.color } },
     el("div", { class: "head-row" },
-      el("p", { class: "kicker" }, `Topic ${topic.members.join(" + ")}`),
+      el("p", { class: "kicker" }, `${say("Topic")} ${topic.members.join(" + ")}`),
       el("span", { class: "steps" },
         el("a", { href: link("topic", [step(-1)]), id: "previous", "aria-label": "Previous topic", "aria-keyshortcuts": "[" }, "←"),
         el("a", { href: link("topic", [step(1)]), id: "next", "aria-label": "Next topic", "aria-keyshortcuts": "]" }, "→"))),
     el("h1", { dir: "auto" }, short(topic.name, 300)),
     el("p", { class: "facts" }, facts.join(" · ")),
-    alone && el("p", { class: "notice" }, "In the overview this topic is merged into ", topicLink(names.group(topic.k)[0]), "."),
-    topic.hidden && el("p", { class: "notice" }, "This topic is hidden in the overview."),
+    alone && el("p", { class: "notice" }, say("In the overview this topic is merged into "), topicLink(names.group(topic.k)[0]), "."),
+    topic.hidden && el("p", { class: "notice" }, say("This topic is hidden in the overview.")),
     topicActions(topic.k),
   );
 }

@@ -53,18 +53,18 @@ function wordTopics(word) {
   const listed = sum(rows.map((row) => row[1]));
   const chart = figure({
     name: `word-${slug(text)}-topics`,
-    title: "Topics of the word",
-    label: `Topics of "${text}"`,
-    note: `Of all tokens "${text}", the share that each topic has. Topics below 1% are left out${listed < 0.995 ? `: ${percent(1 - listed)} in all` : ""}.`,
+    title: say("Topics of the word"),
+    label: `${say("Topics")} of "${short(text)}"`,
+    note: say(`Share of its tokens that each topic has. Topics below 1% are left out${listed < 0.995 ? `: ${percent(1 - listed)} in all` : ""}.`),
     draw: (drawing, width) =>
       bars(drawing, width, {
         most: 1,
         rows: rows.map(([k, p]) => ({ label: `${k} ${short(topicName(k))}`, value: p, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(p)} of "${text}"`, phi(k) === null ? null : `${percent(phi(k), 2)} of the topic`] })),
-        axis: "p(topic | word)",
+        axis: say("p(topic | word)"),
       }),
     rows: () => [["topic", "name", "p(topic | word)", "p(word | topic)"], ...rows.map(([k, p]) => [k, topicName(k), p, phi(k)])],
   });
-  return section("Topics", {}, rows.length ? chart : el("p", { class: "none" }, "No topic has 1% of it."));
+  return section(say("Topics"), {}, rows.length ? chart : el("p", { class: "none" }, say("No topic has 1% of it.")));
 }
 
 function wordDocuments(term, text) {
@@ -76,7 +76,7 @@ function wordDocuments(term, text) {
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.id[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
     { title: "Count", numeric: true, value: (row) => row.n },
     { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
-    { title: "Largest topic", value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
+    { title: say("Largest topic"), value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
   ];
   const about = `${plural(rows.length, core.doc_name)} with it${core.documents.sampled ? `, of the ${count(core.documents.n)} in this page` : ""}.`;
   return section(`${capital(core.doc_name)}s`, { about }, table({ name: `word-${slug(text)}-documents`, caption: `Documents with ${text}`, columns, rows, sort: [1, "descending"], step: 25, empty: "None." }));

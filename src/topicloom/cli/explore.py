@@ -1,0 +1,101 @@
+"""``explore``: a model as one page to look at."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicloom.cli._reading import Reading
+from topicloom.cli._run import load_topics, say
+from topicloom.cli.files import _STATE, _kind
+from topicloom.errors import InputError, counted
+
+if TYPE_CHECKING:
+    from topicloom.mallet import MalletState
+
+
+def explore(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL…", help="A model's directory, several, or a MALLET state.", show_default=False),
+    ],
+    reading: Reading,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.", metavar="FILE")] = Path("topics.html"),
+    texts: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file of the fit, for documents' texts (default: those that the model keeps).", metavar="FILE"
+        ),
+    ] = None,
+    documents: Annotated[
+        int, typer.Option(help="Documents in the page; of more, each topic's best and a sample. 0: none.")
+    ] = 2000,
+    all_documents: Annotated[bool, typer.Option("--all", help="All documents, however many.")] = False,
+    text_length: Annotated[int, typer.Option(help="Characters of a text, beyond which it is cut.")] = 10_000,
+    no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts out; documents have their words.")] = False,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    level: Annotated[float, typer.Option(help="Probability of intervals.")] = 0.9,
+) -> None:
+    """Write a page that shows a model: one HTML file, which needs no network and no server.
+
+    Several models are shown side by side, with the flows between their topics.
+    """
+    from topicloom.explore import explore as of_model
+    from topicloom.explore import explore_models, explore_state
+
+    if no_texts and texts is not None:
+        raise InputError("--no-texts leaves out what --texts reads; give one of them.")
+    options: dict[str, Any] = {
+        "documents": None if all_documents else documents, "text_length": text_length, "title": title, "level": level,
+    }  # fmt: skip
+    kinds = [_kind(path, reading.format if len(inputs) == 1 and texts is None else None) for path in inputs]
+    for path, kind in zip(inputs, kinds, strict=True):
+        if kind == "corpus":
+            raise InputError(f"{path} is a corpus, which has no topics; give a model's directory or a MALLET state.")
+        if kind == _STATE and len(inputs) > 1:
+            raise InputError(f"{path} is a MALLET state, and only models are compared; give it alone.")
+    if kinds == [_STATE]:
+        from topicloom.mallet import read_state
+
+        state = read_state(inputs[0])
+        page = explore_state(state, out, texts=_texts(texts, no_texts, reading, _AsModel(state)), **options)
+    elif len(inputs) == 1:
+        model = _load(inputs[0])
+        page = of_model(model, out, texts=_texts(texts, no_texts, reading, model), **options)
+    else:
+        models = {str(path): load_topics(path) for path in inputs}
+        if len(models) < len(inputs):
+            raise InputError("a directory is given twice; each model is compared with others.")
+        first = next(iter(models.values()))
+        page = explore_models(models, out, texts=_texts(texts, no_texts, reading, first), **options)
+    say(f"the page is {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser.")
+
+
+def _load(path: Path) -> Any:
+    import topicloom
+
+    return topicloom.load(path)
+
+
+class _AsModel:
+    """What reading a file needs to know of a model, of a state."""
+
+    def __init__(self, state: "MalletState") -> None:
+        self.vocabulary_, self._text_options, self._reading = state.corpus.vocabulary, None, None
+
+
+def _texts(path: Path | None, left_out: bool, reading: Reading, model: Any) -> Sequence[str] | bool | None:
+    """Texts of a file, read as the fit read its own; None for those that the model keeps."""
+    if path is None:
+        return False if left_out else None
+    if not hasattr(model, "vocabulary_"):
+        raise InputError("--texts is for models of texts, and this one is of sequences; leave it out.")
+    corpus = reading.read_new(path, model)
+    found: Sequence[str] | None = getattr(corpus, "texts", None)
+    if found is None:
+        raise InputError(
+            f"{path} holds {counted(corpus.n_docs, 'documents')} but no texts; give a file of texts, such as txt, csv "
+            "or jsonl."
+        )
+    return found
