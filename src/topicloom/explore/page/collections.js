@@ -223,7 +223,7 @@ function collectionTable(data) {
   const columns = [
     { title: "Collection", value: (row) => (ordered(data) ? data.values[row.j] : row.name), csv: (row) => row.name, cell: (row) => el("a", { href: link("collections", [row.j]), dir: "auto" }, short(row.name)) },
     { title: `${capital(core.doc_name)}s`, numeric: true, value: (row) => data.docs[row.j] },
-    { title: "Largest topics", value: (row) => best(row.j).map((k) => `${numbered(k)} ${percent(data.pi[row.j][k][0])}`).join(", "), cell: (row) => el("span", { class: "link-list" }, best(row.j).map((k) => el("span", {}, topicLink(k), ` ${percent(data.pi[row.j][k][0], 0)}`))) },
+    { title: "Largest topics", value: (row) => best(row.j).map((k) => `${numbered(k)} ${percent(data.pi[row.j][k][0])}`).join(", "), cell: (row) => el("span", { class: "link-list" }, best(row.j).map((k) => el("span", { class: "with-share" }, topicLink(k), percent(data.pi[row.j][k][0], 0)))) },
   ];
   return table({ name: "collections", caption: "Collections", columns, rows, step: 100 });
 }

@@ -65,7 +65,7 @@ function signedRows(drawing, width, { rows, format = signedNumber, tick: tickTex
   const x = scale([low - pad, high + pad], [left, Math.max(left + 30, width - right)]);
   const top = ends ? 20 : 2;
   const bottom = top + rows.length * height + 4;
-  const ticks = x.ticks(clamp(Math.floor((width - left - right) / 70), 2, 7));
+  const ticks = x.ticks(clamp(Math.floor((width - left - right) / 60), 3, 7));
   for (const tick of ticks) {
     drawing.append(svg("line", { class: tick === 0 ? "axis" : "grid", x1: x(tick), x2: x(tick), y1: top - 2, y2: bottom }));
     drawing.append(svg("text", { class: "tick", x: x(tick), y: bottom + 14, "text-anchor": "middle" }, tickText(tick)));
@@ -101,7 +101,7 @@ function signedRow(row, text, { x, y, left, width, height }) {
 function matrix(drawing, width, { rows, columns, values, signed = false, format = number, lines: more = null, key = "", corner = "" }) {
   const left = clamp(Math.max(...rows.map((row) => textWidth(visible(row.label).slice(0, 80)))) + 14, 40, Math.max(70, width * 0.36));
   const cell = clamp((width - left - 30) / columns.length, 16, 130);
-  const flat = cell > 64 || columns.every((column) => textWidth(visible(column.label), SMALL) < cell - 6);
+  const flat = cell > 64 || columns.every((column) => textWidth(visible(column.label), SMALL) < cell - 3);
   const head = flat ? 24 : Math.min(120, Math.max(...columns.map((column) => textWidth(visible(column.label).slice(0, 80), SMALL))) * 0.87) + 18;
   const height = 26;
   const most = Math.max(1e-12, ...values.flat().filter(Number.isFinite).map(Math.abs));

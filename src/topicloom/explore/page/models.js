@@ -252,13 +252,13 @@ function matchSections(data, pair) {
   };
   const side = (m, key) => [
     { title: data.names[m], value: (row) => row[key], csv: (row) => (row[key] === null ? null : modelNumbered(data, m, row[key])), cell: (row) => (row[key] === null ? "–" : modelTopic(data, m, row[key])), class: "topic-cell" },
-    { title: `Share`, numeric: true, value: (row) => (row[key] === null ? null : data.topics[m][row[key]].share), cell: (row) => (row[key] === null ? "–" : percent(data.topics[m][row[key]].share)) },
+    { title: "Share", numeric: true, value: (row) => (row[key] === null ? null : data.topics[m][row[key]].share), cell: (row) => (row[key] === null ? "–" : percent(data.topics[m][row[key]].share)), class: "measure-cell" },
     { title: "Words", value: (row) => (row[key] === null ? null : data.topics[m][row[key]].words.join(" ")), cell: (row) => (row[key] === null ? "" : knownWords(data.topics[m][row[key]].words.slice(0, 7))), class: "words-cell" },
   ];
   const columns = [
     ...side(pair, "from"),
     ...side(pair + 1, "to"),
-    { title: "Flow", numeric: true, value: (row) => row.flow, cell: (row) => percent(row.flow, 0), about: "Share of the first model's topic that goes to its match" },
+    { title: "Flow", numeric: true, value: (row) => row.flow, cell: (row) => percent(row.flow, 0), about: "Share of the first model's topic that goes to its match", class: "measure-cell" },
     { title: "What happens", value: what, csv: (row) => [what(row), list(row.split, pair + 1), list(row.merged, pair)].filter(Boolean).join(": "), class: "what-cell" },
   ];
   const about = `${matched} of ${data.topics[pair].length} topics of ${first} have a match in ${second} (one to one, by the distance of their words). A topic splits if two topics or more of ${second} come to at least ${percent(MAINLY, 0)} from it and have at least ${percent(SPLIT_PART, 0)} of it; the same the other way round for merged ones.`;

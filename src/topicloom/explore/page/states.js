@@ -27,9 +27,9 @@ function stateTable(data) {
   const columns = [
     { title: "State", value: (row) => row.s, cell: (row) => topicLink(row.s), class: "topic-cell" },
     { title: "In the long run", numeric: true, value: (row) => data.stationary[row.s], cell: (row) => barCell(data.stationary[row.s], most, colorOf(row.s)), about: "Share of the time that the chain spends in the state, by its transitions alone", class: "share-cell" },
-    { title: "At the start", numeric: true, value: (row) => data.start[row.s], cell: (row) => percent(data.start[row.s]), about: `Probability that a ${core.doc_name} begins in the state` },
+    { title: "At the start", numeric: true, value: (row) => data.start[row.s], cell: (row) => percent(data.start[row.s]), about: `Probability that a ${core.doc_name} begins in the state`, class: "measure-cell" },
     { title: "Stays", numeric: true, value: (row) => stays(data, row.s), cell: (row) => percent(stays(data, row.s)), about: "Probability that the next state is the same" },
-    { title: "Then goes to", value: (row) => follow(row.s).map((to) => `${numbered(to)} ${percent(data.transitions[row.s][to])}`).join(", "), cell: (row) => el("span", { class: "link-list" }, follow(row.s).map((to) => el("span", {}, topicLink(to), ` ${percent(data.transitions[row.s][to], 0)}`))), class: "topic-cell" },
+    { title: "Then goes to", value: (row) => follow(row.s).map((to) => `${numbered(to)} ${percent(data.transitions[row.s][to])}`).join(", "), cell: (row) => el("span", { class: "link-list" }, follow(row.s).map((to) => el("span", { class: "with-share" }, topicLink(to), percent(data.transitions[row.s][to], 0)))), class: "topic-cell measure-cell" },
     { title: `${capital(core.word_name)}s`, value: (row) => symbols(row.s).join(" "), cell: (row) => wordList(symbols(row.s)), class: "words-cell" },
   ];
   return table({ name: "states", caption: "States", columns, rows, sort: [1, "descending"], step: 200 });
@@ -180,8 +180,8 @@ function graphEdge({ from, to, p }, nodes, { width, height, labelled }) {
   const edge = svg(
     "g",
     { class: "edge", data: { from, to } },
-    svg("path", { class: "edge-line", d: path, stroke: colorOf(from), "stroke-width": thick.toFixed(2), "stroke-opacity": (0.25 + 0.6 * p).toFixed(2) }),
-    svg("path", { d: shape, fill: colorOf(from), "fill-opacity": (0.35 + 0.6 * p).toFixed(2) }),
+    svg("path", { class: "edge-line", d: path, stroke: colorOf(from), "stroke-width": thick.toFixed(2), "stroke-opacity": (0.38 + 0.52 * p).toFixed(2) }),
+    svg("path", { d: shape, fill: colorOf(from), "fill-opacity": (0.5 + 0.45 * p).toFixed(2) }),
     svg("text", { class: labelled ? "edge-text" : "edge-text extra", x: clamp(label[0], 12, width - 12), y: clamp(label[1] + 4, 10, height - 4), "text-anchor": "middle" }, text),
   );
   return tip(edge, [`${numbered(from)} → ${numbered(to)}`, `probability ${percent(p)}`]);
