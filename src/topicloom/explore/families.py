@@ -76,9 +76,9 @@ def _together(ptr: AnyArray, label: AnyArray, n: int) -> AnyArray:
 def _classes(source: Source, words: WordTable) -> dict[str, Any]:
     """Weights η of topics for each class, and the words that push toward it and away from it.
 
-    A word's push is Σ_k p(topic k | word) η_kc: what a token of the word adds, on average, to the class's value. Of three
-    classes or more it is less its mean over the classes, since what is added to all of them tells none apart. Words are
-    in the order of what all their tokens add, so that frequent ones come before rare ones of the same push.
+    A word's push is Σ_k p(topic k | word) η_kc: what a token of the word adds, on average, to the class's value. Of
+    three classes or more it is less its mean over the classes, since what is added to all of them tells none apart.
+    Words are in the order of what all their tokens add, so that frequent ones come before rare ones of the same push.
     """
     model = source.model
     coef, directions = np.asarray(model.coef_), model._directions()
