@@ -189,3 +189,18 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_written(model: Any, 
         explore_models([model], target)
     assert target.read_text() == "before"
     assert model.corpus_.n_docs == N_DOCS
+
+
+def test_the_page_for_developers_names_every_key(data: dict[str, Any]) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "developer" / "explorer.md").read_text(encoding="utf-8")
+    sections = {part.split("\n", 1)[0].strip("`"): part for part in text.split("### ")[1:]}
+    core = data["data-core"]
+    for keys, name in (
+        (core, "core"), (core["topics"][0], "core"), (core["times"], "core"), (core["documents"], "core"),
+        (core["map"], "core"), (data["data-docs"], "docs"), (data["data-texts-0"]["docs"][0], "texts-i"),
+        (core["models"], "models"),
+    ):  # fmt: skip
+        assert set(keys) <= set(re.findall(r"\w+", sections[name])), name
+    package = Path(page.__file__).parent
+    for file in re.findall(r"`explore/([\w/]+\.(?:py|html))`", text):
+        assert (package / file).is_file(), file

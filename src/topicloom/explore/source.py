@@ -78,8 +78,9 @@ def _draws(model: Any) -> AnyArray | None:
     kept = (getattr(model, "draws_", None) or {}).get("theta")
     if kept is None or np.ndim(kept) != 4 or np.shape(kept)[1] < 2:
         return None
-    own: AnyArray = np.asarray(kept)[model.best_chain_]
-    return own[np.unique(np.linspace(0, len(own) - 1, _MOST_DRAWS).astype(int))]
+    own = np.asarray(kept)[model.best_chain_]
+    some: AnyArray = own[np.unique(np.linspace(0, len(own) - 1, _MOST_DRAWS).astype(int))]
+    return some
 
 
 def read_assignments(corpus: Corpus, state: Any, prior: Prior) -> Source:
