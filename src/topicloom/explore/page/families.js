@@ -186,7 +186,8 @@ function togetherSection(data) {
   const both = order.map((i) => order.map((j) => (i === j ? NaN : (new Map(data.related[i]).get(j) ?? new Map(data.related[j]).get(i) ?? 0) / Math.max(1, data.docs[i]))));
   const heads = order.map((i) => ({ label: labelName(i), href: link("labels", [i]) }));
   const text = (value, i) => (i === undefined || value > 0 ? percent(value, 0) : "");
-  const lines_ = (i, j) => [i === j ? plural(data.docs[order[i]], core.doc_name) : `${plural(Math.round(both[i][j] * data.docs[order[i]]), core.doc_name)} with both`, i === j ? null : percent(both[i][j])];
+  const together = (i, j) => (both[i][j] > 0 ? [`${plural(Math.round(both[i][j] * data.docs[order[i]]), core.doc_name)} with both`, percent(both[i][j])] : ["not among the most frequent partners"]);
+  const lines_ = (i, j) => (i === j ? [plural(data.docs[order[i]], core.doc_name)] : together(i, j));
   const chart = figure({
     name: "labels-together",
     title: "Labels together",
