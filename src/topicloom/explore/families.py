@@ -13,7 +13,8 @@ from topicloom.explore.source import Source
 from topicloom.explore.tokens import clean
 from topicloom.explore.words import N_BEST, WordTable
 
-_MOST_PAIRS = 45  # differences of two collections: all pairs of ten
+_MOST_PAIRS = 45  # differences of two collections: all pairs of ten,
+_MOST_DIFFERENCES = 6000  # or as many as have no more values than this: 24 collections with 20 topics
 _MOST_RELATED = 10
 _MOST_SEQUENCES, _MOST_SYMBOLS = 200, 1000
 
@@ -73,38 +74,48 @@ def _together(ptr: AnyArray, label: AnyArray, n: int) -> AnyArray:
 
 
 def _classes(source: Source, words: WordTable) -> dict[str, Any]:
-    """Weights η of topics for each class, and the words that push toward it.
+    """Weights η of topics for each class, and the words that push toward it and away from it.
 
-    A word's push is Σ_k p(topic k | word) η_kc: what a token of the word adds, on average, to the class's value.
+    A word's push is Σ_k p(topic k | word) η_kc: what a token of the word adds, on average, to the class's value. Of
+    three classes or more it is less its mean over the classes, since what is added to all of them tells none apart.
+    Words are in the order of what all their tokens add, so that frequent ones come before rare ones of the same push.
     """
     model = source.model
     coef, directions = np.asarray(model.coef_), model._directions()
     numbers = not hasattr(model, "classes_")
     group_of = {task: group for group, own in enumerate(model._groups) for task in own}
-    names, weights, pushing = [], [], []
+    names, weights, pushes = [], [], []
     for name, task, sign in directions:
         chain = model._best_of(group_of[task])
         eta = sign * coef[task]
         names.append(clean(str(plain(name))))
         own = chain == model.best_chain_
         weights.append([short(value) for value in eta] if own else None)
-        pushing.append(_pushing(source, model._by_words[chain], eta, words))
+        by_word = model._by_words[chain]  # expected counts plus β: p(topic | word), up to a factor per word
+        pushes.append(np.einsum("vk,k->v", by_word, eta) / by_word.sum(axis=1))
     targets = model._training_targets() if source.corpus is not None else None
     return {
         "names": names,
         "n": _class_sizes(model, targets, numbers),
         "weights": weights,
-        "words": pushing,
+        "words": _pushing(source, np.array(pushes), words),
         "confusion": None,
         "numbers": numbers,
     }
 
 
-def _pushing(source: Source, by_word: FloatArray, eta: FloatArray, words: WordTable) -> list[list[Any]]:
-    given = by_word / by_word.sum(axis=1, keepdims=True)  # expected counts plus β: p(topic | word)
-    push = np.where(source.word_share > 0, np.einsum("vk,k->v", given, eta), -np.inf)
-    order = np.argsort(-push, kind="stable")[:N_BEST]
-    return [[words[int(v)], short(push[v])] for v in order if np.isfinite(push[v])]
+def _pushing(source: Source, pushes: FloatArray, words: WordTable) -> list[list[Any]]:
+    """Of each class, the words that push toward it and then those that push away, the most last."""
+    share = source.word_share
+    if len(pushes) > 2:
+        pushes = pushes - pushes.mean(axis=0)
+    found = []
+    for push in pushes:
+        # A constant added to all weights is an intercept, so what a word adds is what it has more than the mean token.
+        adds = share * (push - np.einsum("v,v->", share, push))
+        order = [int(v) for v in np.argsort(-adds, kind="stable") if share[v] > 0]
+        found.append([[words[v], short(push[v])] for v in order[:N_BEST] + order[N_BEST:][-N_BEST:]])
+    return found
 
 
 def _class_sizes(model: Any, targets: Any, numbers: bool) -> list[int | None]:
@@ -132,19 +143,18 @@ def _collections(model: Any, level: float) -> dict[str, Any]:
         "pi": [[[short(value) for value in cell] for cell in row] for row in stacked.tolist()],
         "differences": [
             {"first": j, "second": i, "topics": _change(model._difference_columns(labels[j], labels[i], level))}
-            for i, j in _pairs(len(labels))
+            for i, j in _pairs(*found.mean.shape)
         ],
         "trends": _trends(model, level),
     }  # fmt: skip
 
 
-def _pairs(n: int) -> list[tuple[int, int]]:
+def _pairs(n: int, n_topics: int) -> list[tuple[int, int]]:
     """All pairs of collections or, if these are many, neighbours and the first with the last."""
-    pairs = list(combinations(range(n), 2))
-    if len(pairs) <= _MOST_PAIRS:
-        return pairs
-    near = [(i, i + 1) for i in range(n - 1)]
-    return [(0, n - 1), *near[: _MOST_PAIRS - 1]]
+    most = max(_MOST_PAIRS, _MOST_DIFFERENCES // n_topics)
+    if n * (n - 1) // 2 <= most:
+        return list(combinations(range(n), 2))
+    return [(0, n - 1), *((i, i + 1) for i in range(n - 1))][:most]
 
 
 def _trends(model: Any, level: float) -> list[list[float]] | None:

@@ -35,7 +35,8 @@ def compare(names: Sequence[str], sources: Sequence[Source]) -> dict[str, Any]:
             )
     topics, vocabulary = _over_one_vocabulary(sources)
     theta = [source.theta for source in sources]
-    return _compared(list(names), topics, vocabulary, theta, [source.share for source in sources], first)
+    given = [source.names for source in sources]
+    return _compared(list(names), topics, vocabulary, theta, [source.share for source in sources], first, given)
 
 
 def compare_chains(source: Source) -> dict[str, Any] | None:
@@ -56,12 +57,12 @@ def compare_chains(source: Source) -> dict[str, Any] | None:
         topics.append(np.ascontiguousarray((counts / counts.sum(axis=0)).T))
         theta.append(np.asarray(model._doc_topic_of(chain)))
         share.append(np.einsum("d,dk->k", weight, theta[-1]) / weight.sum())
-    return _compared([f"chain {c}" for c in order], topics, source.vocabulary, theta, share, source)
+    return _compared([f"chain {c}" for c in order], topics, source.vocabulary, theta, share, source, [()] * len(order))
 
 
 def _compared(
     names: list[str], topics: list[FloatArray], vocabulary: tuple[str, ...], theta: list[Any],
-    shares: list[FloatArray], first: Source,
+    shares: list[FloatArray], first: Source, given: list[tuple[str | None, ...]],
 ) -> dict[str, Any]:  # fmt: skip
     assert first.corpus is not None
     found = flows(topics, doc_topics=theta, lengths=lengths(first.corpus))
@@ -69,7 +70,9 @@ def _compared(
     matches = [match_topics(distance_matrix(a, b, "hellinger"), limit).tolist() for a, b in pairwise(topics)]
     return {
         "names": [clean(name) for name in names],
-        "topics": [_about_topics(phi, share, vocabulary) for phi, share in zip(topics, shares, strict=True)],
+        "topics": [
+            _about_topics(phi, share, vocabulary, own) for phi, share, own in zip(topics, shares, given, strict=True)
+        ],
         "flows": [
             [[int(a), int(b), short(flow.weights[a, b])] for a, b in np.argwhere(flow.weights >= _LEAST_FLOW)]
             for flow in found
@@ -78,15 +81,23 @@ def _compared(
     }
 
 
-def _about_topics(phi: FloatArray, share: FloatArray, vocabulary: tuple[str, ...]) -> list[dict[str, Any]]:
+def _about_topics(
+    phi: FloatArray, share: FloatArray, vocabulary: tuple[str, ...], given: tuple[str | None, ...]
+) -> list[dict[str, Any]]:
     sizes = np.maximum(share, 1e-12)
     relevant = topic_words(
         phi, min(_N_WORDS, phi.shape[1]), "relevance", relevance_lambda=LAMBDA, vocabulary=vocabulary,
         topic_sizes=sizes,
     )  # fmt: skip
+    names = [None if name is None else clean(name) for name in given] or [None] * len(phi)
     return [
-        {"label": ", ".join(clean(w) for w in own[:3]), "share": short(size), "words": [clean(w) for w in own]}
-        for own, size in zip(relevant, share, strict=True)
+        {
+            "name": name,
+            "label": ", ".join(clean(w) for w in own[:3]),
+            "share": short(size),
+            "words": [clean(w) for w in own],
+        }
+        for name, own, size in zip(names, relevant, share, strict=True)
     ]
 
 
