@@ -17,6 +17,7 @@ from topicloom.corpus.corpus import Corpus
 
 COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
 COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence", "search-topics", "compare", "diagnose"]
+COMMANDS += ["explore"]
 
 
 # -- the command itself ------------------------------------------------------------------------------------------

@@ -5,9 +5,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
+from typer import BadParameter, Option
 
 from topicloom.errors import InputError
+
+
+def _sweeps(given: Any) -> Any:
+    """A number of sweeps, or "auto"."""
+    try:
+        return given if given == "auto" else int(given)
+    except ValueError as error:
+        raise BadParameter(f"{given!r} is neither a whole number nor auto.") from error
+
+
+Sweeps = Annotated[
+    Any,
+    Option(
+        "--sweeps", "-n", parser=_sweeps, metavar="N|auto",
+        help="Sweeps over the corpus; auto: until the chains agree (with --chains 4), at most 10,000.",
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,7 +68,7 @@ class Sampling:
     """Model"""
 
     topics: Annotated[int, Option("--topics", "-k", help="Number of topics.")] = 10
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 500
+    sweeps: Sweeps = 500
     alpha: Annotated[
         str | None,
         Option(help="Prior of documents: a number, or one per topic (default: 1/topics, learned).", metavar="A[,A…]"),

@@ -104,6 +104,7 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
+    "text_length": "--text-length",
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior")},
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
@@ -121,6 +122,7 @@ _SAME = (
     "loss",
     "epsilon",
     "temperatures",
+    "documents",
 )
 _SPELLINGS = (
     (r"\w+_options\['(\w+)'\]", r"\1"),

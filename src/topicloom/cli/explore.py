@@ -9,7 +9,7 @@ import typer
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import load_topics, say
 from topicloom.cli.files import _STATE, _kind
-from topicloom.errors import InputError, counted
+from topicloom.errors import InputError
 
 if TYPE_CHECKING:
     from topicloom.mallet import MalletState
@@ -91,11 +91,21 @@ def _texts(path: Path | None, left_out: bool, reading: Reading, model: Any) -> S
         return False if left_out else None
     if not hasattr(model, "vocabulary_"):
         raise InputError("--texts is for models of texts, and this one is of sequences; leave it out.")
-    corpus = reading.read_new(path, model)
-    found: Sequence[str] | None = getattr(corpus, "texts", None)
-    if found is None:
-        raise InputError(
-            f"{path} holds {counted(corpus.n_docs, 'documents')} but no texts; give a file of texts, such as txt, csv "
-            "or jsonl."
-        )
+    found: list[str] = []
+
+    def note(text: str) -> list[str]:
+        found.append(text)
+        return []
+
+    if not _holds_texts(path, reading.format):
+        raise InputError(f"{path} holds no texts; give the file of texts that the model was fitted on.")
+    reading.read_new(path, model, tokenizer=note)  # type: ignore[arg-type]  # reads as the fit did, and keeps the texts
     return found
+
+
+def _holds_texts(path: Path, format: str | None) -> bool:
+    from topicloom.cli._reading import _format
+
+    if not path.exists():
+        raise InputError(f"there is no file {path}.")
+    return "tokenizer" in _format(path, format).options

@@ -24,6 +24,7 @@ from topicloom.engine.multipath import DocTopicPaths
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
+from topicloom.engine.stopping import MaxIter
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
@@ -139,7 +140,7 @@ class CompoundLDA(CollectionModel):
         mixtures: Sequence[float] | Sequence[Sequence[float]] | AnyArray | None = None,
         sampler: str = "auto",
         estimator: Estimator = "cgs_p",
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         burn_in: int | None = None,
         thin: int = 5,
         n_chains: int = 1,
@@ -205,6 +206,10 @@ class CompoundLDA(CollectionModel):
         transformer of scikit-learn, whose ``transform`` is not given ``y``.
         """
         return self.fit(X, y, groups=groups, **fit_params).transform(X, groups)
+
+    @property
+    def _samples(self) -> bool:
+        return self.method != "vem"
 
     def _plan(self, seed: int) -> Plan:
         plan = super()._plan(seed)

@@ -86,6 +86,7 @@ class Plan:
     checkpoint_every: int = 50
     schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
     n_paths: int = 1  # how often the corpus that is sampled repeats the one that was given
+    until: Any = None  # rule by which ``max_iter`` grows (``engine.stopping``); None if it does not
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
@@ -157,6 +158,7 @@ def run_chains(
     callbacks: Sequence[Callback] = (),
     checkpoint: Callable[[Chain], None] | None = None,
     watch: Sequence[Callback] = (),
+    workers: int = 0,
 ) -> bool:
     """Bring every chain to its end; returns whether Ctrl-C ended the run before that.
 
@@ -166,7 +168,13 @@ def run_chains(
 
     Callbacks see every sweep. Those that ``watch`` are called about once a second: threads that need not meet after
     each sweep wait less. In how many parts sweeps are made changes nothing.
+
+    With two ``workers`` or more, chains run by joblib, on the backend that it was told to use. Callbacks need the
+    chains here, so that with them chains stay on threads.
     """
+    if min(workers, len(chains)) > 1 and not callbacks:
+        _run_by_joblib(sampler, corpus, chains, plan, workers, checkpoint, watch)
+        return False
     if min(n_jobs, len(chains)) > 1:
         plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
     with _graceful_interrupt() as interrupted:
@@ -200,6 +208,30 @@ def run_chains(
             for chain in chains:
                 run_one(chain)
         return interrupted.is_set() and not all(map(plan.is_over, chains))
+
+
+def _run_by_joblib(
+    sampler: Sampler, corpus: Corpus, chains: Sequence[Chain], plan: Plan, workers: int,
+    checkpoint: Callable[[Chain], None] | None, watch: Sequence[Callback],
+) -> None:  # fmt: skip
+    """Each chain in a worker of its own. Ctrl-C ends the run at once: what is kept are its checkpoints."""
+    from joblib import Parallel, delayed
+
+    plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
+    run = Parallel(n_jobs=workers, prefer="threads", max_nbytes=None)
+    for chain, found in zip(
+        chains, run(delayed(_run_apart)(sampler, corpus, chain, plan, checkpoint) for chain in chains), strict=True
+    ):
+        vars(chain).update(vars(found))
+        for look in watch:
+            look(chain)
+
+
+def _run_apart(
+    sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, checkpoint: Callable[[Chain], None] | None
+) -> Chain:
+    run_chains(sampler, corpus, [chain], plan, checkpoint=checkpoint)
+    return chain
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import scipy  # its parts are loaded when they are used
 import topicloom
 from topicloom._types import FloatArray
 from topicloom.engine.estimator.fitted import plain as as_json
-from topicloom.errors import InputError
+from topicloom.errors import InputError, StorageError
 from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.topic_maps import TopicMap, topic_map
 from topicloom.evaluation.topics import effective_words, exclusivity
@@ -197,10 +197,12 @@ def _measures(source: Source, diagnosis: Any) -> dict[str, FloatArray]:
     found["effective words"] = effective_words(source.phi)
     if diagnosis is not None and len(diagnosis.topics) == source.n_topics:
         found["R-hat"] = np.array([row.rhat for row in diagnosis.topics])
+    if source.state is None:
+        return found
     try:
         given = source.model if source.model is not None else (source.corpus, source.state, source.prior)
         mallet = topic_diagnostics(given)
-    except (InputError, AttributeError):  # there is no topic per token
+    except (InputError, StorageError):  # there is no topic per token
         return found
     return found | {name: np.asarray(getattr(mallet, theirs), float) for name, theirs in _MALLET.items()}
 
@@ -219,6 +221,8 @@ def _diagnosis(source: Source) -> tuple[Any, str | None]:
         found = diagnose(source.model)
     except InputError as error:
         return None, f"Convergence is not known: {error}"
+    except StorageError:  # it was saved without its corpus
+        return None, None
     return found, found.verdict.text
 
 

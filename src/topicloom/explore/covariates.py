@@ -15,12 +15,14 @@ from topicloom.explore.tokens import clean
 MOST_PERIODS = 100
 _MOST_GROUPS = 100
 _OTHERS = "(others)"
-_UNITS = ("D", "M", "Y")  # finest first
+_UNITS = ("Y", "M", "D")  # coarsest first
 ABOUT = (
     "The mean share in documents like these, {level:.0%} intervals: a Bayesian bootstrap over documents, each with the "
     "uncertainty that its number of tokens leaves. Documents count the same, whatever their length; in the share of a "
-    "topic they count by their tokens. How the topics themselves might be different is not in the intervals{draws}."
+    "topic they count by their tokens. {draws}"
 )
+_ONE_STATE = "How the topics themselves might be different is not in the intervals."
+_STATES = "They hold how the topics of tokens differ between {n} kept draws of the chain."
 _COLLECTIONS = " Collections have the posterior intervals of their mixtures π instead (prevalence)."
 
 
@@ -31,7 +33,15 @@ def prevalence(source: Source, labels: Sequence[Hashable], level: float) -> Labe
     assert source.concentration is not None
     filled = source.corpus.doc_lengths > 0
     known = [label if used else None for label, used in zip(labels, filled, strict=True)]
-    return label_prevalence(source.theta, known, source.concentration, base=base(source), level=level)
+    return label_prevalence(states(source), known, source.concentration, base=base(source), level=level)
+
+
+def states(source: Source) -> list[FloatArray]:
+    """θ of the published estimate or, where draws were kept, of each draw, with rows that sum to 1."""
+    assert source.theta is not None
+    if source.draws is None:
+        return [source.theta]
+    return [draw / draw.sum(axis=1, keepdims=True) for draw in np.asarray(source.draws, np.float64)]
 
 
 def base(source: Source) -> FloatArray:
@@ -51,8 +61,8 @@ def share_intervals(source: Source, level: float) -> list[list[float]] | None:
         return None
     used = weight > 0
     found = label_prevalence(
-        source.theta[used], np.zeros(int(used.sum()), np.int64), source.concentration[used], weights=weight[used],
-        level=level,
+        [theta[used] for theta in states(source)], np.zeros(int(used.sum()), np.int64), source.concentration[used],
+        weights=weight[used], level=level,
     )  # fmt: skip
     return [[short(low), short(high)] for low, high in zip(found.lower[0], found.upper[0], strict=True)]
 
@@ -117,12 +127,12 @@ def _round_width(width: float) -> float:
 
 
 def _dates(when: AnyArray) -> tuple[str, list[Any], dict[Any, str], dict[Any, float]]:
-    """Days, months or years, the finest of which there are not too many; years by tens and hundreds, if need be."""
+    """Days, months or years: the coarsest that tell as much as the finest of which there are not too many."""
     known = ~np.isnat(when)
-    for unit in _UNITS:
-        cell = when.astype(f"datetime64[{unit}]")
-        if len(np.unique(cell[known])) <= MOST_PERIODS:
-            break
+    n_periods = [len(np.unique(when[known].astype(f"datetime64[{unit}]"))) for unit in _UNITS]
+    most = max((n for n in n_periods if n <= MOST_PERIODS), default=n_periods[0])
+    unit = _UNITS[n_periods.index(most)]
+    cell = when.astype(f"datetime64[{unit}]")
     name = {"D": "day", "M": "month", "Y": "year"}[unit]
     number = cell.astype(np.int64)
     if unit == "Y" and len(np.unique(number[known])) > MOST_PERIODS:
@@ -185,8 +195,9 @@ def _of_labels(source: Source, level: float) -> dict[str, Any] | None:
         return None
     rows = np.array([d for d, _ in pairs], np.int64)
     found = label_prevalence(
-        source.theta[rows], [label for _, label in pairs], source.concentration[rows], base=base(source), level=level
-    )
+        [theta[rows] for theta in states(source)], [label for _, label in pairs], source.concentration[rows],
+        base=base(source), level=level,
+    )  # fmt: skip
     names = [clean(str(label)) for label in found.labels]
     return {"name": "label", "labels": names, "docs": found.docs.tolist(), "topics": by_topic(found)}
 
@@ -219,4 +230,5 @@ def about_intervals(source: Source, level: float) -> str | None:
     if source.corpus is None:
         return None
     own = _COLLECTIONS if hasattr(source.model, "pi_draws_") else ""
-    return ABOUT.format(level=level, draws="") + own
+    draws = _ONE_STATE if source.draws is None else _STATES.format(n=len(source.draws))
+    return ABOUT.format(level=level, draws=draws) + own

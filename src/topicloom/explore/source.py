@@ -14,6 +14,7 @@ from topicloom.engine.prior import Prior
 from topicloom.errors import InputError, StorageError
 from topicloom.evaluation.topics import topic_sizes
 
+_MOST_DRAWS = 50
 _EXPECTED = "give a fitted model of topicloom; for a state of MALLET use explore_state"
 
 
@@ -34,6 +35,7 @@ class Source:
     concentration: FloatArray | None = None  # [D] tokens plus Σα: how well a document's shares are known
     posterior: Callable[[int], FloatArray] | None = None  # p(topic | document's tokens) [n, K], where a model has it
     names: tuple[str | None, ...] = ()
+    draws: AnyArray | None = None  # [S, D, K] of θ along the published chain, where they were kept
 
     @property
     def n_topics(self) -> int:
@@ -67,8 +69,18 @@ def read_model(model: Any) -> Source:
     return Source(
         type(model).__name__, model, vocabulary, topics, shares, corpus, chain.state, chain.prior,
         topic_sizes(shares, lengths(corpus)), word_shares(corpus), _concentration(corpus, chain.state, chain.prior),
-        names=names,
+        names=names, draws=_draws(model),
     )  # fmt: skip
+
+
+def _draws(model: Any) -> AnyArray | None:
+    """θ at the kept sweeps of the published chain (``keep_draws="theta"``), some of them if they are many."""
+    kept = (getattr(model, "draws_", None) or {}).get("theta")
+    if kept is None or np.ndim(kept) != 4 or np.shape(kept)[1] < 2:
+        return None
+    own = np.asarray(kept)[model.best_chain_]
+    some: AnyArray = own[np.unique(np.linspace(0, len(own) - 1, _MOST_DRAWS).astype(int))]
+    return some
 
 
 def read_assignments(corpus: Corpus, state: Any, prior: Prior) -> Source:

@@ -50,8 +50,8 @@ def token_topics(source: Source) -> Callable[[int], TokenTopics]:
 
     def given_all_others(d: int) -> TokenTopics:
         own = z[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]].astype(np.int64)
-        if len(own) == 0 or own[0] < 0:  # the sampler left this document out
-            return _soft(source, corpus, d)
+        if len(own) == 0:
+            return TokenTopics(own, np.zeros(0))
         weights = conditional(d, own)
         return TokenTopics(own, np.take_along_axis(weights, own[:, None], axis=1)[:, 0] / weights.sum(axis=1))
 
@@ -59,20 +59,11 @@ def token_topics(source: Source) -> Callable[[int], TokenTopics]:
 
 
 def _topics_by_token(source: Source, corpus: Corpus) -> AnyArray | None:
-    """z of all tokens of the first path, −1 where a sampler left a document out; None if there is none."""
+    """z of all tokens, of the first path; None if there is none."""
     z = getattr(source.state, "z", None)
     if z is None or np.asarray(z).dtype.kind not in "iu" or corpus.weights is not None:
         return None
-    if len(z) >= corpus.n_tokens:
-        return np.asarray(z)[: corpus.n_tokens]
-    if not hasattr(source.state, "label_ptr"):
-        return None
-    sampled = np.repeat(np.diff(source.state.label_ptr) > 0, corpus.doc_lengths)  # documents without labels are not
-    if sampled.sum() != len(z):
-        return None
-    found = np.full(corpus.n_tokens, -1, np.int64)
-    found[sampled] = z
-    return found
+    return np.asarray(z)[: corpus.n_tokens] if len(z) >= corpus.n_tokens else None
 
 
 def _conditional(source: Source, corpus: Corpus) -> Callable[[int, Int64Array], FloatArray]:

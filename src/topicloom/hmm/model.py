@@ -17,6 +17,7 @@ from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
@@ -51,7 +52,7 @@ class HMM(FittedModel):
     initial_prior, transition_prior, emission_prior : Dirichlet parameters; a number, one for each state or symbol, or a
         matrix with a row for each state. At least 1 for "em", where 1 is maximum likelihood.
     alphabet : None finds the symbols in the data; a number V is 0 … V − 1; or the list of symbols.
-    max_iter : number of sweeps, or the most iterations of "em".
+    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged``; the most iterations of "em".
     tol : rise of the log posterior in an iteration of "em" below which it has converged.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, …
@@ -93,7 +94,7 @@ class HMM(FittedModel):
         transition_prior: PriorLike = 1.0,
         emission_prior: PriorLike = 1.0,
         alphabet: Any = None,
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         tol: float = 1e-3,
         burn_in: int | None = None,
         thin: int = 10,
@@ -139,6 +140,10 @@ class HMM(FittedModel):
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
         return self._fit(self._problem(corpus, alphabet, seed), callbacks)
+
+    @property
+    def _samples(self) -> bool:
+        return self.method == "gibbs"
 
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)
@@ -194,7 +199,7 @@ class HMM(FittedModel):
         self.emission_ = np.array(found.emission.T, order="C")
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
-        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= self.max_iter:
+        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
             warn(
                 f"not converged after max_iter={self.max_iter} iterations at tol={self.tol:g}; raise one of them.",
                 ConvergenceWarning,

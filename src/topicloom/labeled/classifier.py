@@ -118,6 +118,10 @@ class LabelClassifier(TopicModel):
         counts, alpha = self._fold_all(corpus)
         return with_prior(counts, alpha)
 
+    @property
+    def _samples(self) -> bool:
+        return self.method == "gibbs"
+
     def _fold(self, corpus: Corpus) -> FloatArray:
         return self._fold_all(corpus)[0]
 

@@ -16,6 +16,7 @@ from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError
 from topicloom.files.directories import Stored
@@ -86,7 +87,7 @@ class LabeledLDA(LabelClassifier):
         label_rule: Literal["meta", "count", "threshold", "proportional"] = "meta",
         n_labels: int | None = None,
         holdout: float = 0.2,
-        max_iter: int = 195,
+        max_iter: MaxIter = 195,
         burn_in: int | None = 50,
         thin: int = 5,
         n_chains: int = 1,

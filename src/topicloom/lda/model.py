@@ -12,6 +12,7 @@ from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.multipath import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.engine.run import Callback, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import warn
 from topicloom.lda import memory
@@ -36,7 +37,7 @@ class LDA(PlainTopics):
     sampler : which kernel draws the topics; "auto" chooses.
     estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
         "standard" for the usual ones.
-    max_iter : number of sweeps.
+    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged`` with other limits.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
@@ -99,7 +100,7 @@ class LDA(PlainTopics):
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         sampler: str = "auto",
         estimator: Estimator = "cgs_p",
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         burn_in: int | None = None,
         thin: int = 10,
         n_chains: int = 1,

@@ -18,6 +18,7 @@ from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
@@ -73,7 +74,7 @@ class SupervisedTopics(TopicModel):
         sampler: Literal["auto", "mh", "dense"] = "auto",
         sampler_options: SupervisedSamplerOptions | None = None,
         estimator: Estimator = "standard",
-        max_iter: int = 40,
+        max_iter: MaxIter = 40,
         burn_in: int | None = 20,
         thin: int = 5,
         n_chains: int = 1,
@@ -200,9 +201,9 @@ class SupervisedTopics(TopicModel):
     def _probe_names(self) -> list[str]:
         return [*super()._probe_names(), *value_probe_names(self.corpus_, len(self._groups[0]))]
 
-    def _chain_groups(self) -> list[list[int]]:
+    def _chain_groups(self, n_chains: int) -> list[list[int]]:
         n = self.n_chains
-        return [list(range(group * n, (group + 1) * n)) for group in range(len(self._groups))]
+        return [list(range(first, first + n)) for first in range(0, n_chains, n)]
 
     def _learn_more(self, targets: Targets) -> None:
         """What a subclass publishes."""

@@ -6,6 +6,7 @@ arguments of ``fit`` or from the files of a run, and what it publishes of the ch
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -18,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
-from topicloom.engine import checkpoint
+from topicloom.engine import checkpoint, stopping
 from topicloom.engine.estimator import inputs, parameters, published, stored_checks
 from topicloom.engine.estimator.above import above
+from topicloom.engine.probes import probes_of
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import joblib_workers, resolve_jobs
 from topicloom.errors import StorageError
 from topicloom.files.arrays import as_path
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
@@ -50,7 +52,7 @@ class Problem(NamedTuple):
 class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
-    max_iter: int
+    max_iter: stopping.MaxIter
     n_jobs: int | None
     checkpoint_dir: Any
     random_state: Any
@@ -124,8 +126,10 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def _sampling_plan(self, seed: int, **more: Any) -> Plan:
         """The plan of a model that draws and keeps samples; ``more`` is what it adds to its parameters."""
-        names = ("max_iter", "burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
-        return Plan(seed=seed, **{**{name: getattr(self, name) for name in names}, **more})
+        names = ("burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
+        own = {name: getattr(self, name) for name in names}
+        sweeps, rule = stopping.first_sweeps(self.max_iter), stopping.stopping_rule(self.max_iter)
+        return Plan(seed=seed, max_iter=sweeps, until=rule, **{**own, **more})
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
@@ -149,18 +153,25 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
         chains, run = self._start(problem) if begun is None else begun
         sampler, plan = problem.sampler, problem.plan
+        more: int | None = max(chain.sweep for chain in chains)
         started = time.perf_counter()
-        with progress(self.verbose > 0, problem.corpus, chains, plan) as watch:
-            interrupted = run_chains(
-                sampler,
-                problem.sampled,
-                chains,
-                plan,
-                n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
-                callbacks=callbacks,
-                watch=watch,
-                checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
-            )
+        with progress(self.verbose > 0, problem.corpus, chains, plan) as shown:
+            while more is not None:
+                plan = plan if plan.until is None else replace(plan, max_iter=plan.until.next_look(more))
+                shown.extend(plan.max_iter)
+                interrupted = run_chains(
+                    sampler,
+                    problem.sampled,
+                    chains,
+                    plan,
+                    n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
+                    callbacks=callbacks,
+                    watch=shown.callbacks,
+                    workers=joblib_workers(self.n_jobs),
+                    checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
+                )
+                more = None if interrupted else self._look_again(problem, plan, chains)
+        problem = problem._replace(plan=plan)
         values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
         self._publish_all(problem, chains, values, interrupted)
         self.fit_seconds_ = time.perf_counter() - started
@@ -171,7 +182,54 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         else:
             self._warn_unfinished(problem, chains[self.best_chain_])
         self._report(problem, chains[self.best_chain_])
+        if self.verbose > 0 and plan.until is None and (verdict := self.verdict_) is not None:
+            announce(verdict)
         return self
+
+    def _look_again(self, problem: Problem, plan: Plan, chains: list[Chain]) -> int | None:
+        """The sweeps up to which to go on, if the chains do not agree yet and may; None otherwise."""
+        if plan.until is None or any(chain.sweep < plan.max_iter for chain in chains):  # a callback stopped one
+            return None
+        traces = [chain.trace for chain in chains]
+        late = stopping.late_records(traces, stopping.discarded(plan.max_iter, plan.burn_in))
+        groups = self._chain_groups(len(chains))
+        found = stopping.judge(traces, groups, late, plan.until, sweeps_per_draw=plan.trace_every).verdict
+        more: int | None = None if found.agree and found.enough else plan.until.look_after(plan.max_iter)
+        if self.verbose > 0:
+            announce(f"{plan.max_iter:,} sweeps: {found.line}" + (f" Going on to {more:,}." if more else ""))
+        return more
+
+    @property
+    def _samples(self) -> bool:
+        """Whether chains draw samples; otherwise they iterate until they have converged."""
+        return True
+
+    def _chain_groups(self, n_chains: int) -> list[list[int]]:
+        """Chains that draw from the same posterior, by their numbers."""
+        return [list(range(n_chains))]
+
+    @property
+    def verdict_(self) -> str | None:
+        """Whether the chains agree, in one line; None if that cannot be told from what they have recorded.
+
+        ``topicloom.diagnostics.diagnose`` says more.
+        """
+        check_is_fitted(self, "seed_")
+        if not self._samples or not all(trace.probes for trace in self.traces_):
+            return None
+        burn_in = getattr(self, "burn_in", None)
+        late = stopping.late_records(self.traces_, stopping.discarded(self.n_iter_, burn_in))
+        if len(late[0]) < stopping.LEAST_RECORDS:
+            return None
+        rule = stopping.stopping_rule(self.max_iter) or stopping.Converged()
+        groups = self._chain_groups(len(self.traces_))
+        return stopping.judge(
+            self.traces_, groups, late, rule, sweeps_per_draw=self.trace_every, names=self._probe_names()
+        ).verdict.line
+
+    def _probe_names(self) -> list[str]:
+        """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
+        return probes_of(self.corpus_).names
 
     def _publish_all(self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool) -> None:
         """Set all attributes of a fitted model; if one cannot be, or is not finite, none is."""
@@ -202,7 +260,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 for index in range(problem.n_chains)
             ]
         done = max(chain.sweep for chain in chains)
-        inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest)
+        inputs.check_goes_on(stopping.most_sweeps(model.max_iter), done, stored.folder, stored.manifest)
         run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
         return model._fit(problem, begun=(chains, run))
 
@@ -322,7 +380,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _from_params(cls, stored: Stored) -> Self:
         try:
             params = cls._renamed(dict(stored.manifest["params"]))
-            model = cls(**cls._params_from(dict(params)))
+            model = cls(**cls._params_from({**params, "max_iter": stopping.from_saved(params.get("max_iter"))}))
         except (TypeError, ValueError) as error:
             raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error
         stored_checks.check_parameter_types(stored.folder / MANIFEST, params, cls)
@@ -359,6 +417,8 @@ def plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, stopping.Converged):
+        return asdict(value)
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -58,7 +59,7 @@ def _fits(value: Any, annotation: Any) -> bool:
         return value in parts
     if origin is np.ndarray or getattr(origin, "__name__", "") == "NDArray":  # an alias of its own from Python 3.12 on
         return isinstance(value, list) and all(_fits(one, float) or _fits(one, annotation) for one in value)
-    if is_typeddict(annotation):
+    if is_typeddict(annotation) or is_dataclass(annotation):
         known = get_type_hints(annotation)
         return isinstance(value, dict) and all(name in known and _fits(value[name], known[name]) for name in value)
     if origin is Mapping:

@@ -78,12 +78,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         return False
 
     def _probe_names(self) -> list[str]:
-        """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
         return probes_of(repeated(self.corpus_, getattr(self, "n_paths", 1))).names
-
-    def _chain_groups(self) -> list[list[int]]:
-        """Chains that draw from the same posterior, by their numbers."""
-        return [list(range(len(self.traces_)))]
 
     def _word_counts_of(self, chain: Chain) -> FloatArray:
         """Expected counts plus β by word [V, K]."""
