@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +80,13 @@ class Visit:
         assert before == "1"
         self.page.evaluate("hash => { location.hash = hash }", f"#/{route}")
         self.page.wait_for_selector("#view > :not([data-old])")
+
+    def until(self, expression: str, argument: Any = None) -> None:
+        """Wait until an expression holds; asked from here, since the page's policy forbids to compile text."""
+        end = time.monotonic() + 15
+        while not self.page.evaluate(expression, argument):
+            assert time.monotonic() < end, f"never true: {expression}"
+            self.page.wait_for_timeout(30)
 
     def texts(self, selector: str) -> list[str]:
         return self.page.locator(selector).all_inner_texts()

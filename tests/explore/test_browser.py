@@ -75,14 +75,12 @@ def test_every_view_opens_and_fits_into_a_narrow_window(visit: Visit) -> None:
         entry = page.locator("#nav a").nth(i)
         name = entry.inner_text()
         entry.click()
-        page.wait_for_function(
-            "name => document.querySelector('#nav [aria-current=page]')?.innerText === name", arg=name
-        )
+        visit.until("name => document.querySelector('#nav [aria-current=page]')?.innerText === name", name)
         assert page.locator("h1").inner_text() != "Not found"
     page.set_viewport_size({"width": 400, "height": 800})
     for route in VIEWS:
         visit.go(f"{route}{'&' if '?' in route else '?'}again=2")
-        page.wait_for_function("[...document.querySelectorAll('svg.drawing')].every(s => s.hasAttribute('height'))")
+        visit.until("[...document.querySelectorAll('svg.drawing')].every(s => s.hasAttribute('height'))")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, route
 
 
@@ -286,11 +284,11 @@ def test_names_are_kept_exported_and_imported(visit: Visit, tmp_path: Path) -> N
         page.locator("#names-file").set_input_files(
             {"name": "names.json", "mimeType": "application/json", "buffer": wrong}
         )
-        page.wait_for_function("part => document.querySelector('.problem').innerText.includes(part)", arg=reason)
+        visit.until("part => document.querySelector('.problem').innerText.includes(part)", reason)
     page.locator("#names-file").set_input_files(
         {"name": "names.json", "mimeType": "application/json", "buffer": json.dumps(given).encode()}
     )
-    page.wait_for_function("document.querySelectorAll('.edits li').length === 4")
+    visit.until("document.querySelectorAll('.edits li').length === 4")
     assert rows.count() == 10
 
 
@@ -358,7 +356,7 @@ def test_keys_reach_everything(visit: Visit) -> None:
     assert page.url.endswith(f"#/topic/{last}")
     assert page.evaluate("document.activeElement.tagName") == "H1"
     page.keyboard.press("]")
-    page.wait_for_function(f"location.hash === '#/topic/{(int(last) + 1) % 12}'")
+    visit.until(f"location.hash === '#/topic/{(int(last) + 1) % 12}'")
     page.keyboard.press("/")
     page.keyboard.type("star]?")  # these are text now
     page.wait_for_selector("#results[data-query='star]?']")

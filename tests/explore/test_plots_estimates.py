@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from topicloom.diagnostics.convergence import autocorrelation
 
 from topicloom import LDA, CompoundLDA, VariationalLDA
 from topicloom.diagnostics import rhat
@@ -13,6 +12,7 @@ from topicloom.diagnostics.search_result import TopicSearch
 from topicloom.diagnostics.search_rounds import Dropped
 from topicloom.errors import InputError
 from topicloom.evaluation import LabelPrevalence, draw_interval, label_calibration, label_prevalence, topic_weights
+from topicloom.evaluation.convergence import autocorrelation
 from topicloom.explore import plots
 
 

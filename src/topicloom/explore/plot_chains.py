@@ -8,10 +8,10 @@ import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import as_array, as_numbers, check_choice, check_number, check_whole, shown
-from topicloom.diagnostics.convergence import autocorrelation as autocorrelation_of
-from topicloom.diagnostics.convergence import rhat
 from topicloom.diagnostics.search_result import SCORES, TopicSearch
 from topicloom.errors import InputError
+from topicloom.evaluation.convergence import autocorrelation as autocorrelation_of
+from topicloom.evaluation.convergence import rhat
 from topicloom.evaluation.labels import calibration_bins, label_calibration
 from topicloom.evaluation.trends import TopicWeights, bucket_histogram, time_entropy
 from topicloom.explore.plot_style import COLORS, GREY, axes_of, color, date_axis, legend_outside, style, tidy

@@ -197,6 +197,8 @@ function put(record, k, text) {
   else delete record[k];
 }
 
+const MOST_TEXT = 10000;
+
 // Names come from a file that the user picks: what is not as exported is refused, with the reason.
 function checkedNames(data) {
   if (data === null || typeof data !== "object" || data.topicloom !== "topic names") throw new Error("This is not a file of topic names.");
@@ -207,6 +209,7 @@ function checkedNames(data) {
     for (const [key, text] of Object.entries(given ?? {})) {
       if (!/^\d+$/.test(key) || !topic(Number(key))) throw new Error(`${what} has topic ${key}; this model has topics 0 to ${core.topics.length - 1}.`);
       if (typeof text !== "string") throw new Error(`${what} of topic ${key} must be text.`);
+      if (text.length > MOST_TEXT) throw new Error(`${what} of topic ${key} has ${count(text.length)} characters; at most ${count(MOST_TEXT)}.`);
       put(result, Number(key), text.trim());
     }
     return result;

@@ -155,7 +155,8 @@ function standalone(drawing, title) {
   [copy, ...copy.querySelectorAll("*")].forEach((element, i) => {
     const style = getComputedStyle(originals[i]);
     for (const property of KEPT_STYLES) element.setAttribute(property, style.getPropertyValue(property));
-    for (const name of ["class", "style", "tabindex", "role"]) element.removeAttribute(name);
+    const needless = ["class", "style", "tabindex", "role", "aria-label"];
+    for (const { name } of [...element.attributes]) if (needless.includes(name) || name.startsWith("data-")) element.removeAttribute(name);
   });
   root.dataset.theme = theme;
   const [width, height] = [Number(drawing.getAttribute("width")), Number(drawing.getAttribute("height"))];

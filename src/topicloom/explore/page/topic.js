@@ -53,7 +53,7 @@ const ORDERS = {
 function wordsSection(topic, query) {
   let lambda = clamp(Number.parseFloat(query.lambda ?? core.lambda), 0, 1);
   if (Number.isNaN(lambda)) lambda = core.lambda;
-  let order = ORDERS[query.by] && topic.members.length === 1 ? query.by : "relevance";
+  let order = Object.hasOwn(ORDERS, query.by ?? "") && topic.members.length === 1 ? query.by : "relevance";
   const output = el("output", { class: "lambda-value", for: "lambda" });
   const about = el("p", { class: "about" });
   const slider = el("input", { type: "range", id: "lambda", min: 0, max: 1, step: 0.01, value: lambda, "aria-label": "λ, from 0 (particular to the topic) to 1 (frequent in it)" });
