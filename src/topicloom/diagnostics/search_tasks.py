@@ -24,10 +24,12 @@ from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.predictive import completion_scores, left_to_right
 from topicloom.evaluation.topics import exclusivity, topic_diversity, topic_sizes
 from topicloom.files.arrays import read_arrays, write_arrays
+from topicloom.lda.gibbs.merged_start import MOST_TOPICS
 from topicloom.lda.model import LDA
 from topicloom.numerics.rng import Purpose, path_key
 
 _DIVERSITY_WORDS = 25
+START_SWEEPS = 100  # of a chain with more topics, which are merged; at most half of a chain's own sweeps
 _SAMPLES = 25  # of log p(w | z), from the second half of the sweeps
 
 # What is measured beside held-out scores, and whether more or less of it is better. Topics in use are the exponential
@@ -231,6 +233,9 @@ def check_model_parameters(given: Mapping[str, Any], max_iter: int, n_topics: tu
     if prior is not None and np.ndim(prior) != 0:
         raise InputError("doc_topic_prior must be one number: numbers of topics differ.")
     chosen = {name: value for name, value in given.items() if value is not None}
+    options = chosen.get("sampler_options", {})
+    if isinstance(options, Mapping) and max(n_topics) <= MOST_TOPICS:
+        chosen["sampler_options"] = {"start_sweeps": min(START_SWEEPS, max_iter // 2), **options}
     for k in n_topics:
         LDA(**{**chosen, "n_components": k, "max_iter": max_iter})._plan(0)
     return chosen

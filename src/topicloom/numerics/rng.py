@@ -110,6 +110,7 @@ class Purpose(Enum):
     LEFT_TO_RIGHT = ("all", 0x6C3272)
     ANNEALED = ("all", 0x616973)
     SEARCH = ("all", 0x736561)
+    MERGED_START = ("all", 0x6D7267)
 
 
 def path_key(*path: int | Purpose) -> np.uint64:
