@@ -12,8 +12,8 @@ import pytest
 from topicloom.corpus import Corpus
 from topicloom.datasets import synthetic_lda
 from topicloom.diagnostics import TopicSearch, search, search_rounds, search_tasks, search_topics
-from topicloom.diagnostics.search_rounds import LEAST_SWEEPS, Round, better_half, fits_of
-from topicloom.diagnostics.search_tasks import MEASURES, Found, Task, make_folds, run_task, task_seed
+from topicloom.diagnostics.search_rounds import LEAST_SWEEPS
+from topicloom.diagnostics.search_tasks import MEASURES, make_folds, run_task, task_seed
 from topicloom.errors import InputError, StorageError
 
 CORPUS = synthetic_lda(n_docs=240, n_words=60, n_topics=4, doc_length=30.0, seed=1).corpus
@@ -59,7 +59,7 @@ def test_a_clear_case(straight: TopicSearch) -> None:
 def test_halving_drops_the_hopeless_and_says_when_and_why(straight: TopicSearch) -> None:
     assert [one.sweeps for one in straight.rounds] == [43, 130]
     (gone,) = (one for one in straight.dropped if one.n_topics == 2)
-    assert (gone.round, gone.sweeps, gone.n_chains, gone.leader) == (1, 43, 2, 6)
+    assert (gone.round, gone.sweeps, gone.n_chains, gone.leader) == (1, 43, 2, 4)
     assert gone.difference + gone.credit < -4 * gone.error
     row = straight.rows()[1]
     assert (row["n_topics"], row["dropped"]) == (2, 1)
@@ -84,23 +84,19 @@ def test_without_halving_all_numbers_have_all_measures() -> None:
     assert found.difference_se[0] < np.hypot(found.completion_se[0], found.completion_se[1])
 
 
-def test_scores_are_those_of_the_likelier_half_of_the_chains() -> None:
-    def fit(joint: float) -> Found:
-        return Found(np.full(3, joint), np.empty(0), np.empty(0), np.empty((0, 0)), np.array([joint]))
+def test_chains_that_go_on_equal_chains_that_have_all_sweeps_at_once(straight: TopicSearch) -> None:
+    left = [k for k in straight.n_topics.tolist() if k not in {one.n_topics for one in straight.dropped}]
+    at_once = quick(left, halving=False)
+    where = np.isin(straight.n_topics, left)
+    np.testing.assert_array_equal(straight.completion[where], at_once.completion)
+    np.testing.assert_array_equal(straight.measures["harmonic_mean"][where], at_once.measures["harmonic_mean"])
 
-    def kept(n_chains: int) -> list[list[float]]:
-        given = Round(5, n_chains, 2, 3)
-        found = {
-            Task(2, chain, fold, 5, 3, True): fit(float((7 * chain + 3 * fold) % 10))
-            for chain in range(n_chains)
-            for fold in range(2)
-        }
-        return [[float(one.log_joint[0]) for one in of_fold] for of_fold in better_half(fits_of(found, 2, given))]
 
-    assert kept(1) == [[0], [3]]
-    assert kept(2) == [[7, 0], [3, 0]]
-    assert kept(4) == [[7, 4], [7, 4]]  # of 0, 7, 4, 1 and 3, 0, 7, 4
-    assert kept(5) == [[8, 7, 4], [7, 4, 3]]
+def test_chains_start_with_more_topics_unless_told_otherwise() -> None:
+    default = quick([4], max_iter=20, halving=False)
+    same(quick([4], max_iter=20, halving=False, sampler_options={"start_sweeps": 10}), default)
+    at_random = quick([4], max_iter=20, halving=False, sampler_options={"start_sweeps": 0})
+    assert at_random.completion[0] != default.completion[0]
 
 
 def test_learned_priors_leave_topics_unused() -> None:
@@ -187,9 +183,9 @@ def test_an_interrupted_search_resumes_exactly(
     fits: list[object] = []
     really = search_tasks._fit_and_measure
 
-    def counted(setting: Any, task: Any) -> Any:
+    def counted(setting: Any, task: Any, begun: Any) -> Any:
         fits.append(task)
-        return really(setting, task)
+        return really(setting, task, begun)
 
     monkeypatch.setattr(search_tasks, "_fit_and_measure", counted)
     same(quick(checkpoint_dir=folder), straight)

@@ -28,7 +28,7 @@ class Searching:
     topics: Annotated[
         str, Option("--topics", "-k", help="Numbers of topics to compare.", metavar="K,K…", show_default=False)
     ]
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps of a chain.")] = 500
+    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps of a chain.")] = 150
     chains: Annotated[int, Option(help="Chains per number of topics.")] = 4
     folds: Annotated[int, Option(help="1 holds out a share of the documents once; more cut them into parts.")] = 1
     test_share: Annotated[float, Option(help="Share of the documents to hold out.")] = 0.2

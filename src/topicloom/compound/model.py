@@ -275,7 +275,7 @@ class CompoundLDA(CollectionModel):
             adapt_until=_ADAPTED,
             thin=self.thin,
         )
-        return with_mixtures(get_sampler(self.sampler), mixing, self._start_mixtures(corpus), rows)
+        return with_mixtures(self._started(get_sampler(self.sampler)), mixing, self._start_mixtures(corpus), rows)
 
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components

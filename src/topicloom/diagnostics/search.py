@@ -15,7 +15,6 @@ from topicloom.diagnostics.search_result import OF_TOPICS, TopicSearch, in_words
 from topicloom.diagnostics.search_rounds import (
     Dropped,
     Round,
-    better_half,
     fits_of,
     left_to_right_scores,
     look,
@@ -27,9 +26,11 @@ from topicloom.diagnostics.search_rounds import (
 from topicloom.diagnostics.search_rule import Estimate, compare, per_token
 from topicloom.diagnostics.search_tasks import (
     MEASURES,
+    Begun,
     Found,
     Setting,
     Task,
+    begun_by,
     check_model_parameters,
     make_folds,
     run_task,
@@ -39,6 +40,7 @@ from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, counted
 from topicloom.files.arrays import as_path, cannot_write
+from topicloom.lda.gibbs.merged_start import sweeps_of_start, topics_of_start
 
 __all__ = ["Dropped", "Round", "TopicSearch", "search_topics"]
 
@@ -53,7 +55,7 @@ def search_topics(
     n_chains: int = 4,
     folds: int = 1,
     test_share: float = 0.2,
-    max_iter: int = 500,
+    max_iter: int = 150,
     halving: bool = True,
     tell_apart: float = 2.0,
     n_words: int = 10,
@@ -80,8 +82,8 @@ def search_topics(
         held out in turn: more evidence, at F times the cost.
     test_share : float, default=0.2
         Share of the documents to hold out if ``folds`` is 1.
-    max_iter : int, default=500
-        Sweeps of a chain.
+    max_iter : int, default=150
+        Sweeps of a chain, after its start.
     halving : bool, default=True
         Start with few sweeps, one chain and a part of the held-out documents, and drop hopeless numbers.
         Runs of fewer than 120 sweeps are too short for that.
@@ -124,10 +126,10 @@ def search_topics(
     Numbers of topics are compared over the same documents: the standard error of a difference is that of the documents'
     differences, and the noise of chains on both sides is added (:mod:`topicloom.diagnostics.search_rule`).
 
-    Some chains get stuck where two topics are one. That happens most often to the right number of topics, which has
-    none to spare. ``LDA.fit`` publishes the chain with the highest joint probability, so scores and measures are those
-    of the better half of the chains by this probability, which looks at the training documents alone; at least two.
-    Stability is of all chains.
+    Chains that start at random get stuck where two topics are one. That happens most often to the right number of
+    topics, which has none to spare. So chains start with more topics, which are then merged
+    (:mod:`topicloom.lda.gibbs.merged_start`), in 100 sweeps or half of ``max_iter``, whichever is less. Another number
+    is ``sampler_options={"start_sweeps": …}``; 0 starts at random.
 
     All fits have seeds of their own, by hashing, so that results do not depend on ``n_jobs``, the backend or the order.
 
@@ -164,7 +166,7 @@ def search_topics(
     rounds = plan_rounds(max_iter, n_chains, held_out, bool(halving))
     if verbose:
         _say(str(search_cost(setting, numbers, rounds, n_jobs)))
-    return _search(setting, numbers, rounds, tell_apart, _Runner(setting, folder, n_jobs, bool(verbose)))
+    return _search(setting, numbers, rounds, tell_apart, _Runner(setting, folder, n_jobs, bool(verbose), {}))
 
 
 # -- the search --------------------------------------------------------------------------------------------------
@@ -177,13 +179,20 @@ class _Runner(NamedTuple):
     folder: Path | None
     n_jobs: int | None
     verbose: bool
+    begun: dict[tuple[int, int, int], Begun]  # chains of first looks, by number of topics, chain and fold
 
     def tasks(self, tasks: Sequence[Task]) -> dict[Task, Found]:
         from joblib import Parallel, delayed
 
         # Sweeps release the GIL, and threads share the corpus and compiled code. Processes get copies of the corpus.
         run = Parallel(n_jobs=self.n_jobs, prefer="threads", max_nbytes=None)
-        found = run(delayed(run_task)(self.setting, task, self.folder) for task in tasks)
+        found = run(
+            delayed(run_task)(self.setting, task, self.folder, self.begun.pop(task[:3], None)) for task in tasks
+        )
+        for task, one in zip(tasks, found, strict=True):
+            chain = begun_by(task, one)
+            if chain is not None:
+                self.begun[task[:3]] = chain
         return dict(zip(tasks, found, strict=True))
 
 
@@ -217,14 +226,11 @@ def _judged(
 ) -> TopicSearch:  # fmt: skip
     last, left = rounds[-1], set(_left(numbers, dropped))
     fits = {k: fits_of(found, k, last) for k in numbers if k in left}
-    better = {k: better_half(of_number) for k, of_number in fits.items()}
-    scores = [scores_of(setting, better[k], last) if k in left else None for k in numbers]
+    scores = [scores_of(setting, fits[k], last) if k in left else None for k in numbers]
     ranking = compare(scores, tell_apart)
     completion = _columns([None if one is None else per_token(one) for one in scores])
-    whole = _columns(
-        [per_token(left_to_right_scores(setting, better[k], last)) if k in left else None for k in numbers]
-    )
-    means, errors = _measured(numbers, fits, better)
+    whole = _columns([per_token(left_to_right_scores(setting, fits[k], last)) if k in left else None for k in numbers])
+    means, errors = _measured(numbers, fits)
     n_topics = np.array(numbers, np.int64)
     within = n_topics[ranking.within_one].tolist()
     some = next(one for one in scores if one is not None)
@@ -262,15 +268,15 @@ def _columns(estimates: list[Estimate | None]) -> FloatArray:
 
 
 def _measured(
-    numbers: tuple[int, ...], fits: dict[int, list[list[Found]]], better: dict[int, list[list[Found]]]
+    numbers: tuple[int, ...], fits: dict[int, list[list[Found]]]
 ) -> tuple[Mapping[str, FloatArray], Mapping[str, FloatArray]]:
-    """Measures of topics and their errors over fits, by name: of the better chains, stability of all."""
+    """Measures of topics and their errors over fits, by name."""
     means = {name: np.full(len(numbers), np.nan) for name in OF_TOPICS}
     errors = {name: np.full(len(numbers), np.nan) for name in OF_TOPICS}
     for i, k in enumerate(numbers):
         if k not in fits:
             continue
-        table = np.array([fit.measures for of_fold in better[k] for fit in of_fold])
+        table = np.array([fit.measures for of_fold in fits[k] for fit in of_fold])
         for j, name in enumerate(MEASURES):
             means[name][i], errors[name][i] = mean_and_error(table[:, j])
         if len(fits[k][0]) > 1:
@@ -298,20 +304,22 @@ class Cost(NamedTuple):
 def search_cost(setting: Setting, numbers: Sequence[int], rounds: Sequence[Round], n_jobs: int | None) -> Cost:
     """Time of a search, from a few sweeps over some documents with the fewest and with the most topics.
 
-    Measuring takes little beside fitting unless documents are many; it is not counted.
+    Chains go on from round to round, so that first looks cost nothing of their own. Measuring takes little beside
+    fitting unless documents are many; it is not counted.
     """
     from joblib import effective_n_jobs
 
-    ends = (min(numbers), max(numbers))
+    ends = (min(numbers), topics_of_start(max(numbers)))
     slow = [_seconds_per_token(setting, k) for k in ends]
-    seconds, drawn, n_fits = 0.0, 0.0, 0
-    for number, given in enumerate(rounds, 1):
-        for task in tasks_of(numbers, given, last=number == len(rounds)):
-            tokens = setting.corpus.n_tokens - int(setting.corpus.doc_lengths[setting.folds[task.fold]].sum())
-            drawn += tokens * task.sweeps
-            seconds += tokens * task.sweeps * float(np.interp(task.n_topics, ends, slow))
-            n_fits += 1
-    return Cost(n_fits, drawn, seconds / max(effective_n_jobs(n_jobs), 1))
+    start = sweeps_of_start(setting.parameters.get("sampler_options", {}).get("start_sweeps", 0))
+    seconds, drawn = 0.0, 0.0
+    tasks = tasks_of(numbers, rounds[-1], last=True)  # what first looks draw is a part of it
+    for task in tasks:
+        tokens = setting.corpus.n_tokens - int(setting.corpus.doc_lengths[setting.folds[task.fold]].sum())
+        drawn += tokens * (start + task.sweeps)
+        for sweeps, n_topics in ((start, topics_of_start(task.n_topics)), (task.sweeps, task.n_topics)):
+            seconds += tokens * sweeps * float(np.interp(n_topics, ends, slow))
+    return Cost(len(tasks), drawn, seconds / max(effective_n_jobs(n_jobs), 1))
 
 
 def _seconds_per_token(setting: Setting, n_topics: int) -> float:
@@ -323,7 +331,10 @@ def _seconds_per_token(setting: Setting, n_topics: int) -> float:
     some = corpus.select(np.arange(max(min(behind, corpus.n_docs), 1)))
     if some.n_tokens == 0:
         some = corpus
-    shared = {**setting.parameters, "n_components": n_topics, "random_state": 0, "burn_in": None}
+    options = {**setting.parameters.get("sampler_options", {}), "start_sweeps": 0}
+    shared = {
+        **setting.parameters, "n_components": n_topics, "random_state": 0, "burn_in": None, "sampler_options": options,
+    }  # fmt: skip
     times = []
     for sweeps in (1, 1, 1 + _PILOT_SWEEPS):  # the first may compile
         model = LDA(**{**shared, "max_iter": sweeps})

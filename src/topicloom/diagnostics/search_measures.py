@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import FloatArray, Int64Array
-from topicloom.corpus._checks import as_numbers, check_number
+from topicloom.corpus._checks import as_numbers, check_number, check_whole
 from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_distributions, check_topics
@@ -226,7 +226,9 @@ def singular_divergence(topics: Any, theta: Any, lengths: Any) -> float:
 # -- what topics leave unexplained ---------------------------------------------------------------------------
 
 
-def residual_dispersion(topics: Any, theta: Any, corpus: Corpus, tol: float = 0.01) -> float:
+def residual_dispersion(
+    topics: Any, theta: Any, corpus: Corpus, tol: float = 0.01, *, most_docs: int | None = None
+) -> float:
     """How much more the words of documents vary than topics allow: 1 if topics are enough, more if they are too few.
 
     Parameters
@@ -237,6 +239,8 @@ def residual_dispersion(topics: Any, theta: Any, corpus: Corpus, tol: float = 0.
         The documents that theta is of.
     tol : float, default=0.01
         Words whose expected count in a document is above this are counted as cells.
+    most_docs : int, optional
+        Look at this many documents at most, at equal distances, and scale the sums up. None looks at all of them.
 
     Returns
     -------
@@ -268,6 +272,21 @@ def residual_dispersion(topics: Any, theta: Any, corpus: Corpus, tol: float = 0.
     if shares.shape != (corpus.n_docs, len(phi)):
         raise InputError(f"theta has shape {shares.shape}; it must be ({corpus.n_docs}, {len(phi)}).")
     check_number("tol", tol, 0.0, np.inf)
+    n_docs = corpus.n_docs if most_docs is None else min(check_whole("most_docs", most_docs, 1), corpus.n_docs)
+    if n_docs < corpus.n_docs:
+        some = np.arange(n_docs) * corpus.n_docs // n_docs
+        squares, n_cells = _squares(phi, shares[some], corpus.select(some), tol)
+        scale = corpus.n_docs / n_docs
+    else:
+        squares, n_cells = _squares(phi, shares, corpus, tol)
+        scale = 1.0
+    parameters = corpus.n_docs * (len(phi) - 1) + len(phi) * (corpus.n_words - 1)
+    freedom = scale * n_cells - corpus.n_words - parameters
+    return scale * squares / freedom if freedom > 0 else float("nan")
+
+
+def _squares(phi: FloatArray, shares: FloatArray, corpus: Corpus, tol: float) -> tuple[float, int]:
+    """The sum over documents and words, and the cells."""
     squares, n_cells, n_words = 0.0, 0, corpus.n_words
     size = max(_AT_ONCE // n_words, 1)
     for first in range(0, corpus.n_docs, size):
@@ -280,9 +299,7 @@ def residual_dispersion(topics: Any, theta: Any, corpus: Corpus, tol: float = 0.
         square = np.divide((counts - expected) ** 2, expected * (1 - share), out=np.zeros_like(share), where=possible)
         squares += float(square.sum())
         n_cells += int(np.count_nonzero(expected > tol))
-    parameters = corpus.n_docs * (len(phi) - 1) + len(phi) * (n_words - 1)
-    freedom = n_cells - n_words - parameters
-    return squares / freedom if freedom > 0 else float("nan")
+    return squares, n_cells
 
 
 def _table(corpus: Corpus, documents: Int64Array) -> FloatArray:

@@ -1,7 +1,7 @@
 """Successive halving: all numbers of topics start with a little evidence, hopeless ones go, the others get more.
 
-A round has a number of sweeps, of chains, of folds and of held-out documents. The last has all of them. Fits of
-different rounds start anew with the same seeds: a survivor's first rounds cost a fifth of its last one.
+A round has a number of sweeps, of chains, of folds and of held-out documents. The last has all of them. Chains go on
+from round to round, so that a survivor's first rounds cost nothing beside their scores.
 """
 
 import math
@@ -63,25 +63,22 @@ def plan_rounds(max_iter: int, n_chains: int, folds: Sequence[Int64Array], halvi
 
 
 def tasks_of(n_topics: Sequence[int], given: Round, *, last: bool) -> list[Task]:
-    """The fits of a round. A first look has each of them with half the sweeps, too, which shows the trend."""
+    """The fits of a round."""
     return [
-        Task(k, chain, fold, sweeps, given.n_docs, last)
+        Task(k, chain, fold, given.sweeps, given.n_docs, last)
         for k in sorted(n_topics, reverse=True)  # the longest first, so that workers finish together
         for chain in range(given.n_chains)
         for fold in range(given.n_folds)
-        for sweeps in ((given.sweeps,) if last else (given.sweeps, given.sweeps // 2))
     ]
 
 
 def look(
     setting: Setting, n_topics: Sequence[int], number: int, given: Round, max_iter: int, run: RunTasks
 ) -> list[Dropped]:
-    """A first round: which of the numbers of topics to drop."""
+    """A first round: which of the numbers of topics to drop. Scores after half of the sweeps show the trend."""
     found = run(tasks_of(n_topics, given, last=False))
-    half = given._replace(sweeps=given.sweeps // 2)
-    scores, before = (
-        [scores_of(setting, fits_of(found, k, one, last=False), one) for k in n_topics] for one in (given, half)
-    )
+    fits = [fits_of(found, k, given, last=False) for k in n_topics]
+    scores, before = ([scores_of(setting, of, given, when) for of in fits] for when in ("completion", "halfway"))
     tokens = float(scores[0].tokens.sum())
     gain = np.array([(b.values.mean(0) - a.values.mean(0)).sum() for a, b in zip(before, scores, strict=True)]) / tokens
     doublings = math.log2(max_iter / given.sweeps)
@@ -97,24 +94,17 @@ def look(
 
 
 def fits_of(found: dict[Task, Found], n_topics: int, given: Round, *, last: bool = True) -> list[list[Found]]:
-    """The fits of one number of topics in a round, by fold, the likeliest chain first."""
-    fits = [
+    """The fits of one number of topics in a round, by fold."""
+    return [
         [found[Task(n_topics, chain, fold, given.sweeps, given.n_docs, last)] for chain in range(given.n_chains)]
         for fold in range(given.n_folds)
     ]
-    return [sorted(of_fold, key=lambda fit: -float(fit.log_joint[0])) for of_fold in fits]
 
 
-def better_half(fits: list[list[Found]]) -> list[list[Found]]:
-    """The likelier half of the chains of each fold, at least two if there are two."""
-    n = len(fits[0])
-    return [of_fold[: max((n + 1) // 2, min(n, 2))] for of_fold in fits]
-
-
-def scores_of(setting: Setting, fits: list[list[Found]], given: Round) -> Scores:
-    """Held-out scores by completion, of all chains and folds."""
+def scores_of(setting: Setting, fits: list[list[Found]], given: Round, when: str = "completion") -> Scores:
+    """Held-out scores by completion, of all chains and folds; those "halfway" through the sweeps of a first look."""
     documents, fold = _documents(setting, given)
-    return Scores(_joined(fits, "completion"), held_out_tokens(setting.corpus, documents), fold)
+    return Scores(_joined(fits, when), held_out_tokens(setting.corpus, documents), fold)
 
 
 def left_to_right_scores(setting: Setting, fits: list[list[Found]], given: Round) -> Scores:

@@ -1,12 +1,13 @@
 """One fit of a search: a number of topics, a chain, a fold. It depends on nothing but its own numbers.
 
 A task's seed is a hash of the search's seed and these numbers, so that it does not matter where, when or beside what it
-runs. What it found is kept in a file whose name is a digest of all that it depends on.
+runs. What it found is kept in a file whose name is a digest of all that it depends on. The chain of a first look goes
+on in later rounds, which gives the same result as one that starts anew and has all sweeps at once.
 """
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,15 +20,20 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.diagnostics import search_measures
 from topicloom.diagnostics.search_measures import _log_words, harmonic_mean
 from topicloom.engine.estimator import parameters
+from topicloom.engine.run import Callback, Chain
 from topicloom.errors import InputError, StorageError, warn
 from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.predictive import completion_scores, left_to_right
 from topicloom.evaluation.topics import exclusivity, topic_diversity, topic_sizes
 from topicloom.files.arrays import read_arrays, write_arrays
+from topicloom.lda.gibbs.merged_start import MOST_TOPICS
 from topicloom.lda.model import LDA
 from topicloom.numerics.rng import Purpose, path_key
 
 _DIVERSITY_WORDS = 25
+_DISPERSION_DOCS = 1000  # more take longer than the sweeps
+START_SWEEPS = 100  # of a chain with more topics, which are merged; at most half of a chain's own sweeps
+MOST_TOKENS = 20_000_000  # of a corpus whose chains are kept from round to round; others start anew
 _SAMPLES = 25  # of log p(w | z), from the second half of the sweeps
 
 # What is measured beside held-out scores, and whether more or less of it is better. Topics in use are the exponential
@@ -58,7 +64,7 @@ class Task(NamedTuple):
     fold: int
     sweeps: int
     n_docs: int  # held-out documents to score
-    measured: bool  # whether all measures are wanted, not the held-out score alone
+    measured: bool  # whether all measures are wanted, not the held-out scores after all sweeps and half of them alone
 
 
 class Setting(NamedTuple):
@@ -77,10 +83,32 @@ class Found(NamedTuple):
     """What a task found."""
 
     completion: FloatArray  # [documents] log-likelihood of the second halves
+    halfway: FloatArray  # the same after half of the sweeps; none if measured
     left_to_right: FloatArray  # [documents, the first of them] log-likelihood of the whole
     measures: FloatArray  # [MEASURES]
     topics: AnyArray  # [K, V] float32, for stability; none unless measured
-    log_joint: FloatArray  # [1] of the training documents, by which the better chains are known
+    log_joint: FloatArray  # [1] of the training documents
+    z: AnyArray  # [tokens] where the chain stands, as are the three that follow; none if it need not or cannot go on
+    alpha: FloatArray
+    beta: FloatArray
+    beta_sum: FloatArray
+
+
+class Begun(NamedTuple):
+    """A chain after some sweeps."""
+
+    sweeps: int
+    z: AnyArray
+    alpha: FloatArray
+    beta: FloatArray
+    beta_sum: FloatArray
+
+
+def begun_by(task: Task, found: Found) -> Begun | None:
+    """The chain that a first look leaves, if it can go on."""
+    if len(found.z) == 0:
+        return None
+    return Begun(task.sweeps, found.z, found.alpha, found.beta, found.beta_sum)
 
 
 # -- seeds and splits ------------------------------------------------------------------------------------------
@@ -108,15 +136,15 @@ def make_folds(corpus: Corpus, folds: int, test_share: float, seed: int) -> tupl
 # -- one task --------------------------------------------------------------------------------------------------
 
 
-def run_task(setting: Setting, task: Task, folder: Path | None) -> Found:
-    """Fit and measure, or read what was found before."""
+def run_task(setting: Setting, task: Task, folder: Path | None, begun: Begun | None = None) -> Found:
+    """Fit and measure, or read what was found before. A chain that has ``begun`` goes on."""
     path = None if folder is None else folder / f"task-{digest_of(setting, task)}.safetensors"
     if path is not None and path.exists():
         try:
             return Found(**read_arrays(path)[0])
         except (StorageError, TypeError):
             warn(f"{path} is damaged; what it held is computed again.", UserWarning)
-    found = _fit_and_measure(setting, task)
+    found = _fit_and_measure(setting, task, begun)
     if path is not None:
         write_arrays(path, found._asdict(), task._asdict())
     return found
@@ -132,6 +160,7 @@ def digest_of(setting: Setting, task: Task) -> str:
         "others": [setting.seed, setting.n_words, setting.n_particles, setting.left_to_right_docs],
         "parameters": dict(setting.parameters),
         "task": task,
+        "found": Found._fields,
     }
     text = json.dumps(about, sort_keys=True, default=_as_json)
     return blake2b(text.encode(), digest_size=12).hexdigest()
@@ -143,35 +172,73 @@ def _as_json(value: Any) -> Any:
     return repr(value)
 
 
-def _fit_and_measure(setting: Setting, task: Task) -> Found:
+def _fit_and_measure(setting: Setting, task: Task, begun: Begun | None) -> Found:
     corpus = setting.corpus
     held = setting.folds[task.fold]
     training = np.ones(corpus.n_docs, bool)
     training[held] = False
     train, test = corpus.select(training), corpus.select(held[: task.n_docs])
-    seed = task_seed(setting.seed, 1, task.n_topics, task.chain, task.fold)
-    model = LDA(**setting.parameters).set_params(
-        n_components=task.n_topics, max_iter=task.sweeps, n_chains=1, n_jobs=1, random_state=seed, verbose=0,
-        keep_draws=None,
-    )  # fmt: skip
-    if model.burn_in is not None and model.burn_in > task.sweeps:  # of a first, short look
-        model.set_params(burn_in=None)
-    model._quiet = True  # of many models some are bound to have too many topics
-    samples: list[float] = []
-    model.fit(train, callbacks=[_sampling(train, task, samples)] if task.measured else [])
-    if model.interrupted_:
-        raise KeyboardInterrupt
-    how = model._prediction()._asdict()
-    of_documents = task_seed(setting.seed, 2)
-    completed, _ = completion_scores(model.topic_word_, model.alpha_, test, seed=of_documents, **how)
+    of_documents, nothing = task_seed(setting.seed, 2), np.empty(0)
+
+    def completed(model: LDA) -> FloatArray:
+        how = model._prediction()._asdict()
+        return completion_scores(model.topic_word_, model.alpha_, test, seed=of_documents, **how)[0]
+
     if not task.measured:
-        return Found(completed, np.empty(0), np.empty(0), np.empty((0, 0), np.float32), model.log_joint_)
+        half = _fitted(setting, task, train, task.sweeps // 2, begun)
+        halfway = completed(half)
+        model = _fitted(setting, task, train, task.sweeps, _left_by(half))
+        left = _left_by(model)
+        where = (np.empty(0, np.uint16), nothing, nothing, nothing) if left is None else left[1:]
+        none = (nothing, nothing, np.empty((0, 0), np.float32))
+        return Found(completed(model), halfway, *none, model.log_joint_, *where)
+    samples: list[float] = []
+    model = _fitted(setting, task, train, task.sweeps, begun, [_sampling(train, task, samples)])
     first = test.select(np.arange(min(setting.left_to_right_docs, test.n_docs)))
     whole = left_to_right(
         model.topic_word_, model.alpha_, first, n_particles=setting.n_particles, seed=of_documents >> 1
     )
     values = _measure(model, train, samples, min(setting.n_words, corpus.n_words))
-    return Found(completed, whole, values, np.ascontiguousarray(model.topic_word_, np.float32), model.log_joint_)
+    topics = np.ascontiguousarray(model.topic_word_, np.float32)
+    where = (np.empty(0, np.uint16), nothing, nothing, nothing)
+    return Found(completed(model), nothing, whole, values, topics, model.log_joint_, *where)
+
+
+def _fitted(
+    setting: Setting, task: Task, train: Corpus, sweeps: int, begun: Begun | None, callbacks: Sequence[Callback] = ()
+) -> LDA:
+    """A model after so many sweeps, from the start or from where its chain stands."""
+    seed = task_seed(setting.seed, 1, task.n_topics, task.chain, task.fold)
+    model = LDA(**setting.parameters).set_params(
+        n_components=task.n_topics,
+        max_iter=sweeps,
+        n_chains=1,
+        n_jobs=1,
+        random_state=seed,
+        verbose=0,
+        keep_draws=None,
+    )
+    if model.burn_in is not None and model.burn_in > sweeps:  # of a first, short look
+        model.set_params(burn_in=None)
+    model._quiet = True  # of many models some are bound to have too many topics
+    if begun is None:
+        model.fit(train, callbacks=callbacks)
+    else:
+        problem = model._problem(train, seed)
+        prior = problem.prior()._replace(alpha=begun.alpha, beta=begun.beta, beta_sum=begun.beta_sum)
+        state = problem.sampler.restore(train, begun.z, task.n_topics)
+        model._fit(problem, callbacks, begun=([Chain(0, begun.sweeps, state, prior)], None))
+    if model.interrupted_:
+        raise KeyboardInterrupt
+    return model
+
+
+def _left_by(model: LDA) -> Begun | None:
+    """Where a model's chain stands. One that has more than z and priors to go on with starts anew instead."""
+    (chain,) = model.chains_
+    if model.burn_in is not None or model.n_shards > 1 or len(chain.state.z) > MOST_TOKENS:
+        return None
+    return Begun(chain.sweep, chain.state.z, chain.prior.alpha, chain.prior.beta, chain.prior.beta_sum)
 
 
 def _sampling(train: Corpus, task: Task, samples: list[float]) -> Callable[[Any], None]:
@@ -197,7 +264,7 @@ def _measure(model: LDA, train: Corpus, samples: list[float], n_words: int) -> F
     values |= {
         "exclusivity": float(exclusivity(phi, n_words).mean()),
         "diversity": topic_diversity(phi, min(_DIVERSITY_WORDS, train.n_words)),
-        "dispersion": search_measures.residual_dispersion(phi, theta, train),
+        "dispersion": search_measures.residual_dispersion(phi, theta, train, most_docs=_DISPERSION_DOCS),
         "harmonic_mean": harmonic_mean(samples),
         "mean_cosine": search_measures.mean_cosine(phi),
         "singular_divergence": search_measures.singular_divergence(phi, theta, train.doc_lengths),
@@ -232,6 +299,9 @@ def check_model_parameters(given: Mapping[str, Any], max_iter: int, n_topics: tu
     if prior is not None and np.ndim(prior) != 0:
         raise InputError("doc_topic_prior must be one number: numbers of topics differ.")
     chosen = {name: value for name, value in given.items() if value is not None}
+    options = chosen.get("sampler_options", {})
+    if isinstance(options, Mapping) and max(n_topics) <= MOST_TOPICS:
+        chosen["sampler_options"] = {"start_sweeps": min(START_SWEEPS, max_iter // 2), **options}
     for k in n_topics:
         LDA(**{**chosen, "n_components": k, "max_iter": max_iter})._plan(0)
     return chosen

@@ -15,9 +15,10 @@ from topicloom.engine.run import Callback, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
-from topicloom.errors import warn
+from topicloom.errors import InputError, warn
 from topicloom.lda import memory
 from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.gibbs.merged_start import MOST_TOPICS, topics_of_start, with_merged_start
 from topicloom.lda.statement import PlainTopics
 
 FIRST_PATH = 'doc_topic_ is the mean over paths; estimate(..., paths="first") gives θ of the first one'
@@ -52,6 +53,8 @@ class LDA(PlainTopics):
     n_shards : parts into which documents and words are cut so that threads can share a sweep. One part is the exact
         sampler, on one thread; more are an approximation in the topic totals alone, and let ``n_jobs`` threads work.
     sampler_options : dict of options of the sampler. ``n_mh`` (2): steps per token of "mh" and "warp".
+        ``start_sweeps`` (0): if above 0, chains start with so many sweeps of half as many topics again, the most
+        similar of which are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
     learn_priors : None learns the priors that were left as None, True learns both, False none. α becomes asymmetric, β
         stays symmetric.
     seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
@@ -81,7 +84,10 @@ class LDA(PlainTopics):
     }
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
         "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=5, n_chains=2),
-        "sampler_options": {"n_mh": parameters.Option(2, parameters.whole(1))},
+        "sampler_options": {
+            "n_mh": parameters.Option(2, parameters.whole(1)),
+            "start_sweeps": parameters.Option(0, parameters.whole(0)),
+        },
     }
     _GONE: ClassVar[Mapping[str, str]] = {
         "inference": (
@@ -168,6 +174,7 @@ class LDA(PlainTopics):
 
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)
+        self._check_start()
         learn_alpha, learn_beta = self._learned_priors()
         return self._sampling_plan(
             seed,
@@ -179,6 +186,21 @@ class LDA(PlainTopics):
 
     def _n_mh(self) -> int:
         return int(parameters.read_options(self, "sampler_options")["n_mh"])
+
+    def _start_sweeps(self) -> int:
+        return int(parameters.read_options(self, "sampler_options")["start_sweeps"])
+
+    def _check_start(self) -> None:
+        """What a start with more topics cannot be combined with."""
+        if self._start_sweeps() == 0:
+            return
+        why = ""
+        if self.seed_words is not None:
+            why = "topics that seed words name would be merged; leave out seed_words"
+        elif self.n_components > MOST_TOPICS:
+            why = f"it compares all pairs of topics; n_components may be at most {MOST_TOPICS:,}"
+        if why:
+            raise InputError(f"sampler_options['start_sweeps']={self._start_sweeps()}: {why}, or leave it at 0.")
 
     def _problem(self, corpus: Corpus, seed: int) -> Problem:
         return Problem(
@@ -194,14 +216,21 @@ class LDA(PlainTopics):
         )
 
     def _sampler_for(self, corpus: Corpus) -> Sampler:
-        return get_sampler(self.sampler)
+        return self._started(get_sampler(self.sampler))
+
+    def _started(self, sampler: Sampler) -> Sampler:
+        """The sampler with the start that the options ask for."""
+        return with_merged_start(sampler, self._start_sweeps())
 
     def _chain_sampler(self) -> Sampler:
         return self._sampler_for(self.corpus_)
 
+    def _most_topics(self) -> int:
+        return topics_of_start(self.n_components) if self._start_sweeps() else self.n_components
+
     def _needs(self, corpus: Corpus) -> str:
         needed = memory.estimate(
-            corpus, self.n_components, self.sampler, self.n_chains,
+            corpus, self._most_topics(), self.sampler, self.n_chains,
             n_mh=self._n_mh(), averaged=self.burn_in is not None, n_paths=self.n_paths,
             draws=self._draw_bytes(corpus),
         )  # fmt: skip

@@ -111,6 +111,7 @@ class Purpose(Enum):
     ANNEALED = ("all", 0x616973)
     SEARCH = ("all", 0x736561)
     BOOTSTRAP = ("all", 0x626F6F)
+    MERGED_START = ("all", 0x6D7267)
 
 
 def path_key(*path: int | Purpose) -> np.uint64:

@@ -99,6 +99,7 @@ class SamplerOptions(TypedDict, total=False):
     """How topics are drawn. What is left out is the model's default."""
 
     n_mh: int  # steps per token, of samplers that propose and accept
+    start_sweeps: int  # sweeps of a start with more topics, which are then merged
 
 
 class Option(NamedTuple):
