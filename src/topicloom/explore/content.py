@@ -8,7 +8,7 @@ import scipy  # its parts are loaded when they are used
 
 import topicloom
 from topicloom._types import FloatArray
-from topicloom.engine.estimator.fitted import plain as as_json
+from topicloom.engine.estimator.parameters import plain as as_json
 from topicloom.errors import InputError, StorageError
 from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.topic_maps import TopicMap, topic_map

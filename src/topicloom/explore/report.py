@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from topicloom.engine.estimator.fitted import plain as as_json
+from topicloom.engine.estimator.parameters import plain as as_json
 from topicloom.errors import InputError
 from topicloom.files.arrays import as_path
 

@@ -15,7 +15,8 @@ from topicloom.corpus.splits import split_halves
 from topicloom.engine.checks import VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters
-from topicloom.engine.estimator.fitted import Problem, plain
+from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.estimator.parameters import plain
 from topicloom.engine.run import Callback, Chain, Plan, start_chain
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.threads import resolve_jobs

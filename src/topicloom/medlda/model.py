@@ -13,7 +13,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator import refused as _refused
-from topicloom.engine.estimator.fitted import plain
+from topicloom.engine.estimator.parameters import plain
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets

@@ -7,7 +7,7 @@ arguments of ``fit`` or from the files of a run, and what it publishes of the ch
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -374,7 +374,7 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
 
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """Parameters as JSON knows them; the seed is saved on its own."""
-        params = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: parameters.plain(value) for name, value in self.get_params(deep=False).items()}
         params["random_state"] = None
         return params
 
@@ -433,22 +433,3 @@ def _needs(problem: Problem, prior: Any) -> str:
     shapes = problem.sampler.draw_shapes(problem.sampled, prior, plan.n_paths)
     of_draws = draws.memory_note(plan.draws, shapes, problem.n_chains)
     return note or of_draws
-
-
-def plain(value: Any) -> Any:
-    """A parameter as JSON knows it."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, stopping.Converged):
-        return asdict(value)
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, set | frozenset):
-        return sorted((plain(item) for item in value), key=str)  # a set's order is by chance
-    return value if value is None or isinstance(value, str | int | float | bool) else None

@@ -6,7 +6,9 @@ several models have is declared here, once.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
@@ -152,6 +154,28 @@ def read_dict(name: str, given: Any, known: Options) -> dict[str, Any]:
             raise InputError(f"{name} has the key {shown(key)}, which is not known; its keys may be {keys}.")
         known[key].check(f"{name}[{key!r}]", value)
     return {key: given.get(key, option.default) for key, option in known.items()}
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON knows it."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, stopping.Converged):
+        return asdict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=str)  # a set's order is by chance
+    return value if value is None or isinstance(value, str | int | float | bool) else None
 
 
 # -- signatures --------------------------------------------------------------------------------------------------------
