@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from topicloom.corpus import from_texts as from_texts
     from topicloom.corpus import read as read
     from topicloom.engine import estimates as estimates
+    from topicloom.engine.stopping import Converged as Converged
     from topicloom.lda import memory as memory
     from topicloom.models import HMM as HMM
     from topicloom.models import LDA as LDA
@@ -40,6 +41,7 @@ _HOME = {
     "from_matrix": "topicloom.corpus",
     "from_texts": "topicloom.corpus",
     "read": "topicloom.corpus",
+    "Converged": "topicloom.engine.stopping",
     "HMM": "topicloom.models",
     "CompoundLDA": "topicloom.models",
     "DependencyLDA": "topicloom.models",

@@ -63,13 +63,15 @@ def load(path: PathLike) -> Any:
 
 
 def resume(
-    path: PathLike, *, max_iter: int | None = None, n_jobs: int | None = None, verbose: int | None = None
-) -> Any:
+    path: PathLike, *, max_iter: int | None = None, n_jobs: int | None = None, verbose: int | None = None,
+    keep_draws: Any = None,
+) -> Any:  # fmt: skip
     """Go on with a run from its last checkpoint, or with a finished model to a higher ``max_iter``.
 
-    The finished model equals, bit for bit, one that was never interrupted.
+    The finished model equals, bit for bit, one that was never interrupted. A run that keeps draws of functions needs
+    them again, by their names, in ``keep_draws``: files cannot hold them.
     """
     stored = Stored.open(path)
-    changes = {"max_iter": max_iter, "n_jobs": n_jobs, "verbose": verbose}
+    changes = {"max_iter": max_iter, "n_jobs": n_jobs, "verbose": verbose, "keep_draws": keep_draws}
     given = {name: value for name, value in changes.items() if value is not None}
     return model_class(stored)._resume(stored, given)

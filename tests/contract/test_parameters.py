@@ -17,7 +17,7 @@ from topicloom.engine.estimator.parameters import PredictOptions, check_paramete
 from topicloom.errors import InputError, InputTypeError
 
 MODELS = {name: getattr(topicloom, name) for name in models.__all__}
-MOST = {**dict.fromkeys(MODELS, 24), "CompoundLDA": 26}
+MOST = {**dict.fromkeys(MODELS, 24), "DependencyLDA": 25, "CompoundLDA": 27}
 OPTIONS = [(name, option) for name, model in MODELS.items() for option in model._OPTIONS]
 COUNTS = np.random.default_rng(0).poisson(1.0, (30, 12))
 COUNTS[:, 0] += 1

@@ -28,7 +28,9 @@ def file_mutations(base_name: str, file: str, arrays: Arrays, info: dict[str, An
 
 
 _TEXT_ARRAYS = ("vocabulary", "ids", "labels", "classes", "collections", "alphabet", "groups")
-_ANY_SIGN = re.compile(r"log_joint|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen")
+_ANY_SIGN = re.compile(
+    r"log_joint|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen|draws_(one|several)"
+)
 _ANY_NUMBER = re.compile(r"^(value|changes)$")
 _MAY_LACK = re.compile(r"trace_(\d_)?(agreement|acceptance|probes|topic_sizes)$")
 _VARIATIONAL = re.compile("variational|stream|compound vem")
@@ -171,11 +173,17 @@ def _info_mutations(base_name: str, role: str, arrays: Arrays, info: dict[str, A
         wrong["index"] += [info["index"] + 1]
         recorded = arrays["trace_sweep"]
         wrong["sweep"] += [int(recorded[-1]) - 1] if len(recorded) else []
-        wrong["sweep"] += [] if base_name in ("finished lda auto", "finished medlda ovr") else [50]  # only of the best
+        of_best = ("finished lda auto", "finished lda merged", "finished medlda ovr")
+        wrong["sweep"] += [] if base_name in of_best else [50]
         wrong["converged"] += [] if _CONVERGES.search(base_name) else [True]
     if "kind" in info:
         wrong["kind"] = ["other", None, 3, "multiclass" if info["kind"] == "regression" else "regression"]
         wrong["scale"] += [0.0, -1.0]
+    if "published" in info:
+        wrong["published"] = ["best", "newest", None, 3]
+    if "draws" in info:
+        wrong["draws"] = [{}, [], None, {**info["draws"], "more": []}, {name: [1.5] for name in info["draws"]}]
+        wrong["draws"] += [{**info["draws"], "theta": [5, 3]}]
     if "n_labels" in info:
         wrong["n_labels"] += [info["n_labels"] + 1, info["n_labels"] - 1]
     found = {f"info {name} {_short(value)}": _inform(name, value) for name, own in wrong.items() for value in own}
@@ -246,6 +254,10 @@ def _own_mutations(base_name: str, role: str, arrays: Arrays, info: dict[str, An
     add("group_of", "another", _replace("group_of", lambda a: a + 1))
     add("kind", "beyond the last", _put("kind", 3))
     add("by_word", "zero", _put("by_word", 0.0))
+    add("draws_theta", "half a row", _replace("draws_theta", _halved_row))
+    add("draws_phi", "above one", _put("draws_phi", 1.5))
+    add("matches", "twice", _replace("matches", np.ones_like))
+    add("matches", "not its own", _replace("matches", lambda a: np.roll(a, 1, axis=1)))
     add("course_way", "beyond the last", _put("course_way", 3))
     add("course_docs", "twice", _replace("course_docs", lambda a: np.concatenate([a[:1]] * len(a))))
     add("course_words", "twice", _replace("course_words", lambda a: np.concatenate([a[:1]] * len(a))))

@@ -14,6 +14,7 @@ import numpy as np
 import topicloom
 from topicloom import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
+from topicloom.diagnostics import publish
 from topicloom.engine import shards as blocks
 
 _TEXTS = (
@@ -45,6 +46,17 @@ def _mapped_corpus() -> Corpus:
     return load_corpus(path)
 
 
+def _one(theta: np.ndarray, phi: np.ndarray) -> float:
+    return float(phi[0, 0])
+
+
+def _several(theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    return phi[:, :2]
+
+
+_FUNCTIONS = {"one": _one, "several": _several}
+
+
 def _lda(**more: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return lambda **run: topicloom.LDA(3, **_SHORT, **more, **run), (_corpus(),)
 
@@ -58,6 +70,9 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             "paths": {**_KEEPING, "n_paths": 2, "sampler": "dense"},
             "course": {**_QUICK, "max_iter": 15, "n_shards": 2, "sampler": "dense", "checkpoint_every": 1},
             "mapped": {**_KEEPING, "sampler": "dense"},
+            "draws": {**_KEEPING, "n_chains": 2, "keep_draws": ["theta", "phi"]},
+            "functions": {**_KEEPING, "n_chains": 2, "keep_draws": {"theta": "theta", **_FUNCTIONS}},
+            "merged": {**_QUICK, "n_chains": 3},
         }.get(more, {**_QUICK, "sampler": more})
         make, data = _lda(**options)
         return make, (_mapped_corpus(),) if more == "mapped" else data
@@ -97,16 +112,17 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 _FINISHED = (
     "lda auto", "lda paths", "lda course", "lda mapped", "lda mh", "lda warp", "lda partial", "lda words",
+    "lda functions", "lda merged",
     "variational vb", "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0",
     "variational svb", "stream scvb0", "stream svb", "labels labeled", "labels cvb0", "labels prior",
     "labels dependency", "medlda binary", "medlda classes", "medlda ovr", "medlda labels", "medlda numbers",
     "compound ags", "compound mgs", "compound vem", "hmm gibbs", "hmm em",
 )  # fmt: skip
 _RUNNING = (
-    "lda auto", "lda course", "lda mapped", "lda sparse", "variational vb", "variational cvb0", "variational cvb",
-    "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior", "labels dependency",
-    "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags", "compound mgs",
-    "compound vem", "hmm gibbs", "hmm em",
+    "lda auto", "lda course", "lda mapped", "lda sparse", "lda draws", "variational vb", "variational cvb0",
+    "variational cvb", "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior",
+    "labels dependency", "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags",
+    "compound mgs", "compound vem", "hmm gibbs", "hmm em",
 )  # fmt: skip
 BASES = tuple([f"finished {name}" for name in _FINISHED] + [f"running {name}" for name in _RUNNING])
 
@@ -146,7 +162,9 @@ def base(name: str) -> tuple[dict[str, bytes], str]:
             topicloom.VariationalLDA(3, **_VARIATIONAL, method=rest.split()[1]).partial_fit(_corpus()).save(path)
         elif status == "finished":
             make, data = _make(rest)
-            make().fit(*data).save(path)
+            model = make().fit(*data)
+            model = publish(model, by="merged", threshold=0.2) if rest == "lda merged" else model
+            model.save(path)
         else:
             make, data = _make(rest)
             stop = 13 if rest.endswith("course") else 3
@@ -173,6 +191,7 @@ def use(folder: Path, name: str) -> str:
             said += [model.transform(new), model.topic_word_, *(chain.prior.alpha for chain in model.chains_)]
             said += [] if "stream" in name else [model.doc_topic_, model.corpus_.words]
             said += [model.predict(new)] if hasattr(model, "predict") else []
+            said += [] if "stream" in name else model.draws_.values()
             said += [model.predict(new)] if "labels" in name else []
     digest = blake2b(digest_size=16)
     for array in said:

@@ -5,9 +5,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
+from typer import BadParameter, Option
 
 from topicloom.errors import InputError
+
+
+def _sweeps(given: Any) -> Any:
+    """A number of sweeps, or "auto"."""
+    try:
+        return given if given == "auto" else int(given)
+    except ValueError as error:
+        raise BadParameter(f"{given!r} is neither a whole number nor auto.") from error
+
+
+Sweeps = Annotated[
+    Any,
+    Option(
+        "--sweeps", "-n", parser=_sweeps, metavar="N|auto",
+        help="Sweeps over the corpus; auto: until the chains agree (with --chains 4), at most 10,000.",
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,7 +81,7 @@ class Sampling:
     """Model"""
 
     topics: Annotated[int, Option("--topics", "-k", help="Number of topics.")] = 10
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 500
+    sweeps: Sweeps = 500
     alpha: Annotated[
         str | None,
         Option(help="Prior of documents: a number, or one per topic (default: 1/topics, learned).", metavar="A[,A…]"),
@@ -90,6 +107,10 @@ class Sampling:
         int | None, Option(help="Average over samples from this sweep on (default: the last sweep alone).")
     ] = None
     thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 10
+    keep_draws: Annotated[
+        str | None,
+        Option(help="Draws to keep at these sweeps: theta, phi, or both. Needs --burn-in.", metavar="theta,phi"),
+    ] = None
     seed_words: Annotated[
         Path | None,
         Option(help='JSON: {"0": ["goal", "match"]} or a list of lists of words.', metavar="FILE.json"),
@@ -120,16 +141,24 @@ class Sampling:
                 **shared, estimator=self.estimator,  # type: ignore[arg-type]  # checked there
                 sampler=self.sampler, sampler_options={"n_mh": self.mh_steps}, n_paths=self.paths,
                 burn_in=self.burn_in, thin=self.thin,
+                keep_draws=None if self.keep_draws is None else _names_of_draws(self.keep_draws),
             )  # fmt: skip
         self._refuse_sampling()
         return VariationalLDA(**shared, method=self.method, tol=self.tol, batch_size=self.batch_size)  # type: ignore[arg-type]  # checked there
 
     def _refuse_sampling(self) -> None:
         """Options that only sampling has, given for a method that draws nothing."""
-        for name in ("estimator", "sampler", "mh_steps", "paths", "burn_in", "thin"):
+        for name in ("estimator", "sampler", "mh_steps", "paths", "burn_in", "thin", "keep_draws"):
             if getattr(self, name) != type(self).__dataclass_fields__[name].default:
                 option = f"--{name.replace('_', '-')}"
                 raise InputError(f"{option} is for sampling, and --method {self.method} draws nothing; leave it out.")
+
+
+def _names_of_draws(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not set(names) <= {"theta", "phi"}:
+        raise InputError(f"--keep-draws {text}: expected theta, phi, or theta,phi.")
+    return list(dict.fromkeys(names))
 
 
 def _count_or_share(name: str, text: str | None) -> int | float | None:

@@ -124,6 +124,7 @@ _SAME = (
 )
 _SPELLINGS = (
     (r"\w+_options\['(\w+)'\]", r"\1"),
+    (r"\bkeep_draws (keeps|has)\b", r"--keep-draws \1"),
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),
     (r"any_model=True\b", "--any-model"),

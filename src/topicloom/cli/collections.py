@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting
+from topicloom.cli._options import Cutting, Sweeps
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table, table_width
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
@@ -24,7 +24,7 @@ class Compounding:
     """Model"""
 
     topics: Annotated[int, Option("--topics", "-k", help="Number of topics.")] = 10
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 500
+    sweeps: Sweeps = 500
     method: Annotated[str, Option(help="ags (auxiliary variables), mgs (Langevin dynamics) or vem.")] = "ags"
     concentration: Annotated[
         float | None, Option(help="How close documents are to their collection (default: learned).", metavar="G")

@@ -231,6 +231,7 @@ def _about_run(path: Path) -> dict[str, Any]:
         found |= {
             "sweeps": model.n_iter_,
             "published_chain": model.best_chain_,
+            **({} if model.published_by_ == "best" else {"published_by": model.published_by_}),
             "log_joint": model.log_joint_.tolist(),
         }
         if has_topics:

@@ -135,6 +135,7 @@ def summary(model: "TopicModel", out: Path) -> dict[str, Any]:
         "alpha_sum": float(model.alpha_.sum()),
         "beta": float(model.beta_.mean()),
         "fingerprint": model.fingerprint_,
+        "verdict": model.verdict_,
     }
 
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting
+from topicloom.cli._options import Cutting, Sweeps
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
@@ -31,7 +31,7 @@ class Labeling:
     """Model"""
 
     model: Annotated[str, Option(help="labeled, prior (frequent labels are likelier) or dependency.")] = "prior"
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 195
+    sweeps: Sweeps = 195
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 50
     thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains; all are averaged.")] = 1

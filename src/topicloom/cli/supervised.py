@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting
+from topicloom.cli._options import Cutting, Sweeps
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, Json, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
@@ -27,7 +27,7 @@ class Supervision:
 
     task: Annotated[str, Option(help="classes (or label sets) or numbers: what is to be predicted.")] = "classes"
     topics: Annotated[int | None, Option("--topics", "-k", help="Topics; 40 for classes, 10 for numbers.")] = None
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 40
+    sweeps: Sweeps = 40
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 20
     thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains; what they predict is averaged.")] = 1

@@ -1,7 +1,7 @@
 """What a fitted model of collections says: mixtures with intervals, differences, trends, new documents, files."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +34,8 @@ _Merged = tuple[tuple[Hashable, ...], Int32Array]
 
 class CollectionModel(LDA):
     """A fitted model of collections. The subclass brings the parameters and ``fit``."""
+
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # mixtures are of one chain's topics
 
     method: str
     converged_: bool

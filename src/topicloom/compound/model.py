@@ -16,6 +16,7 @@ from topicloom.compound.mixtures import SMALLEST_SHARE, Mixing, Mixtures, start_
 from topicloom.compound.sampler import mixture_probe_names, with_mixtures
 from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import draws
 from topicloom.engine.checks import TOPICS, VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters
@@ -24,6 +25,7 @@ from topicloom.engine.multipath import DocTopicPaths
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
+from topicloom.engine.stopping import MaxIter
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
@@ -94,7 +96,7 @@ class CompoundLDA(CollectionModel):
         tokens that an iteration may move between topics and still count as converged; ``max_doc_update_iter`` (10),
         rounds per document in an iteration; ``mean_change_tol`` (1e-3), the change per topic at which one is done.
     learn_priors : None learns the priors that were left as None, True learns γ and η, False none.
-    sampler, sampler_options, estimator, max_iter, n_chains, n_paths, n_shards, seed_words, seed_weight,
+    sampler, sampler_options, estimator, max_iter, keep_draws, n_chains, n_paths, n_shards, seed_words, seed_weight,
     predict_options, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
 
     Attributes
@@ -103,8 +105,8 @@ class CompoundLDA(CollectionModel):
     pi_, pi_draws_ : [J, K] mean of π, and [S, J, K] its posterior draws. ``pi_trace_`` has all recorded ones.
     gamma_, collection_prior_ : γ and α [K], as given or learned.
     alpha_ : [K] prior of a document of which no collection is known: γ times the mean of π.
-    components_, topic_word_, doc_topic_, beta_, chains_, best_chain_, log_joint_, traces_, vocabulary_, empty_docs_,
-    n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
+    components_, topic_word_, doc_topic_, beta_, chains_, best_chain_, log_joint_, traces_, draws_, vocabulary_,
+    empty_docs_, n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
     """
 
     _DOC_PRIOR: ClassVar[str] = "concentration"
@@ -139,9 +141,10 @@ class CompoundLDA(CollectionModel):
         mixtures: Sequence[float] | Sequence[Sequence[float]] | AnyArray | None = None,
         sampler: str = "auto",
         estimator: Estimator = "cgs_p",
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         burn_in: int | None = None,
         thin: int = 5,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         n_paths: int = 1,
         n_shards: int = 1,
@@ -169,6 +172,7 @@ class CompoundLDA(CollectionModel):
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.n_paths = n_paths
         self.n_shards = n_shards
@@ -206,6 +210,10 @@ class CompoundLDA(CollectionModel):
         """
         return self.fit(X, y, groups=groups, **fit_params).transform(X, groups)
 
+    @property
+    def _samples(self) -> bool:
+        return self.method != "vem"
+
     def _plan(self, seed: int) -> Plan:
         plan = super()._plan(seed)
         learn_gamma, alpha_prior = self._learned()
@@ -213,7 +221,11 @@ class CompoundLDA(CollectionModel):
             raise InputError("mixtures are given, so there is nothing to learn collection_prior from; give it, too.")
         if self.method != "vem":
             return replace(plan, learn_more=learn_gamma)
-        for name, given in (("n_paths", self.n_paths != 1), ("mixtures", self.mixtures is not None)):
+        for name, given in (
+            ("n_paths", self.n_paths != 1),
+            ("mixtures", self.mixtures is not None),
+            ("keep_draws", self.keep_draws is not None),
+        ):
             if given:
                 raise InputError(f'{name} is for sampling; use method="ags" or "mgs", or leave it out.')
         more = learn_gamma or alpha_prior is not None

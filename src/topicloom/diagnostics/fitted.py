@@ -9,7 +9,7 @@ import html
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +18,10 @@ import numpy as np
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus._checks import check_number, check_whole, shown
 from topicloom.diagnostics.alignment import align, chain_topics
-from topicloom.diagnostics.convergence import Summary, Verdict, summary, verdict
-from topicloom.engine.probes import probes_of
-from topicloom.engine.run import Trace
+from topicloom.engine import stopping
 from topicloom.errors import InputError
+from topicloom.evaluation.convergence import Summary, SummaryRow, Verdict, summary, verdict
 
-_LEAST_RECORDS = 4  # per chain, after those that are discarded
 _GROUPS = {  # quantities of one kind stand in one row of the table, by the worst of them
     "same topic": "pairs of tokens in the same topic",
     "similarity, documents": "similarity of pairs of documents",
@@ -125,8 +123,10 @@ def diagnose(
 
     Notes
     -----
-    Draws are the recorded sweeps, every ``trace_every`` of them. R-hat compares what chains say with what their halves
-    say: chains that all miss the same region agree. More chains from other starts are the only remedy.
+    Draws are the recorded sweeps, every ``trace_every`` of them. Each number that ``keep_draws`` kept is a quantity,
+    too, by its draws at every ``thin``-th sweep from ``burn_in`` on, if each chain has four or more. It must be one
+    that does not depend on topics' numbers. R-hat compares what chains say with what their halves say: chains that all
+    miss the same region agree. More chains from other starts are the only remedy.
 
     Examples
     --------
@@ -143,43 +143,36 @@ def diagnose(
         raise InputError(f"model is {shown(model)}; give a fitted model of topicloom.")
     check_number("max_rhat", max_rhat, 1.0, math.inf)
     traces, sweeps = model.traces_, int(model.n_iter_)
-    draws_nothing = "change" in _recorded(model) or getattr(model, "method", "") in ("em", "vem", "cvb0")
-    if draws_nothing or not all(trace.probes for trace in traces):
-        return _without_draws(model, sweeps, draws_nothing)
+    if not model._samples or not all(trace.probes for trace in traces):
+        return _without_draws(model, sweeps)
     if discard is None:
-        discard = sweeps // 2 if getattr(model, "burn_in", None) is None else int(model.burn_in)
+        discard = stopping.discarded(sweeps, getattr(model, "burn_in", None))
     elif check_whole("discard", discard, 0) >= sweeps:
         raise InputError(f"discard={discard} leaves none of {sweeps} sweeps; give a smaller number.")
-    first = discard
-    late = [np.flatnonzero(np.array(trace.sweep) >= first) for trace in traces]
-    n_draws = min(map(len, late))
-    if n_draws < _LEAST_RECORDS:
+    late = stopping.late_records(traces, discard)
+    if len(late[0]) < stopping.LEAST_RECORDS:
         raise InputError(
-            f"the chains have {n_draws} recorded sweeps after sweep {first}, but at least {_LEAST_RECORDS} are needed: "
-            "make more sweeps (max_iter), record more of them (trace_every), or discard fewer."
+            f"the chains have {len(late[0])} recorded sweeps after sweep {discard}, but at least "
+            f"{stopping.LEAST_RECORDS} are needed: make more sweeps (max_iter), record more of them (trace_every), or "
+            "discard fewer."
         )
-    late = [which[-n_draws:] for which in late]
-    groups = model._chain_groups() if hasattr(model, "_chain_groups") else [list(range(len(traces)))]
-    named = [
-        (name if len(groups) == 1 else f"{name}, chains of group {number}", values)
-        for number, group in enumerate(groups)
-        for name, values in _quantities(model, [(traces[i], late[i]) for i in group])
-    ]
-    table = summary(np.stack([values for _, values in named], axis=2), [name for name, _ in named])
-    found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
+    groups = model._chain_groups(len(traces))
+    rule = stopping.Converged(max_rhat, min_ess)
+    n_draws, table, found = stopping.judge(
+        traces, groups, late, rule, sweeps_per_draw=model.trace_every, names=model._probe_names()
+    )
+    kept = _kept_numbers(model, groups, discard)
+    if kept:
+        table = _side_by_side(table, summary(np.stack([*kept.values()], axis=2), [*kept]))
+        found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
     topics = tuple(_topics(model, late)) if len(groups) == 1 else ()
-    return Diagnosis(len(groups[0]), n_draws, first, sweeps, table, found, topics)
+    return Diagnosis(len(groups[0]), n_draws, discard, sweeps, table, found, topics)
 
 
-def _recorded(model: Any) -> tuple[str, ...]:
-    """What the traces of a model have, beside sweeps, values and changes."""
-    return model._recorded.names if hasattr(model, "_recorded") else ()
-
-
-def _without_draws(model: Any, sweeps: int, draws_nothing: bool) -> Diagnosis:
+def _without_draws(model: Any, sweeps: int) -> Diagnosis:
     """Of a model that draws nothing, or that was fitted by a version that did not record what is compared."""
     n_chains = len(model.traces_)
-    if not draws_nothing:
+    if model._samples:
         text = (
             "This model has no record of what its chains are compared by: too few sweeps (one in trace_every is "
             "recorded), or an earlier version fitted it. Fit it again."
@@ -193,23 +186,25 @@ def _without_draws(model: Any, sweeps: int, draws_nothing: bool) -> Diagnosis:
     return Diagnosis(n_chains, 0, 0, sweeps, None, Verdict(done, done, None, text), ())
 
 
-def _quantities(model: Any, chains: list[tuple[Trace, Int64Array]]) -> Iterator[tuple[str, FloatArray]]:
-    """Names and draws [chains, draws] of what is compared; what never changes is left out."""
+def _kept_numbers(model: Any, groups: list[list[int]], first: int) -> dict[str, FloatArray]:
+    """Kept draws [chains, draws] that are one number each, from sweep ``first`` on; what never changes is left out."""
+    draws = model.draws_ if getattr(model, "keep_draws", None) else {}
+    skipped = -(-max(first - model.burn_in, 0) // model.thin) if draws else 0
+    found = {name: values[:, skipped:] for name, values in draws.items() if values.ndim == 2}
+    return {
+        name if len(groups) == 1 else f"{name}, chains of group {number}": values[group]
+        for number, group in enumerate(groups)
+        for name, values in found.items()
+        if values.shape[1] >= stopping.LEAST_RECORDS and np.ptp(values[group]) > 0
+    }
 
-    def draws(name: str) -> FloatArray:
-        return np.array([np.asarray(getattr(trace, name), float)[which] for trace, which in chains])
 
-    yield "log joint probability", draws("log_joint")
-    for name, text in (("alpha_sum", "sum of α"), ("beta_mean", "mean of β")):
-        if all(getattr(trace, name) for trace, _ in chains) and np.ptp(draws(name)) > 0:
-            yield text, draws(name)
-    values = draws("probes")
-    names = model._probe_names() if hasattr(model, "_probe_names") else probes_of(model.corpus_).names
-    if len(names) != values.shape[2]:
-        raise InputError(f"the model has {values.shape[2]} numbers per record, expected {len(names)}; fit it again.")
-    for i, name in enumerate(names):
-        if np.ptp(values[:, :, i]) > 0:
-            yield name, values[:, :, i]
+def _side_by_side(table: Summary, other: Summary) -> Summary:
+    """Quantities of both, which may have different numbers of draws."""
+    measures: dict[str, Any] = {
+        name: np.concatenate((getattr(table, name), getattr(other, name))) for name in SummaryRow._fields[1:]
+    }
+    return replace(table, names=(*table.names, *other.names), **measures)
 
 
 def _topics(model: Any, late: list[Int64Array]) -> Iterator[TopicRow]:

@@ -151,8 +151,9 @@ def _fit_and_measure(setting: Setting, task: Task) -> Found:
     train, test = corpus.select(training), corpus.select(held[: task.n_docs])
     seed = task_seed(setting.seed, 1, task.n_topics, task.chain, task.fold)
     model = LDA(**setting.parameters).set_params(
-        n_components=task.n_topics, max_iter=task.sweeps, n_chains=1, n_jobs=1, random_state=seed, verbose=0
-    )
+        n_components=task.n_topics, max_iter=task.sweeps, n_chains=1, n_jobs=1, random_state=seed, verbose=0,
+        keep_draws=None,
+    )  # fmt: skip
     if model.burn_in is not None and model.burn_in > task.sweeps:  # of a first, short look
         model.set_params(burn_in=None)
     model._quiet = True  # of many models some are bound to have too many topics

@@ -14,9 +14,10 @@ import numpy as np
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part, is_mapped, load_corpus
+from topicloom.engine import draws
 from topicloom.engine.checks import check_sweep
 from topicloom.engine.probes import probes_of
-from topicloom.engine.run import Chain, Trace
+from topicloom.engine.run import Chain, Plan, Trace
 from topicloom.engine.sampler import Sampler, ShardProgress
 from topicloom.engine.state import new_assignments
 from topicloom.files.checks import Contents, Expected
@@ -61,12 +62,15 @@ def chain_part(sampler: Sampler, chain: Chain) -> Part:
     if chain.shard_progress is not None:
         shards = chain.shard_progress._asdict()
         arrays |= {_SHARDS + in_file: shards[name] for name, in_file in _SHARD_ARRAYS.items()}
+    drawn, shapes = draws.to_arrays(chain.draws)
     n_kept = chain.kept.n_samples if chain.kept is not None else 0
     info = {"index": chain.index, "sweep": chain.sweep, "kept": n_kept, "converged": chain.converged}
-    return arrays, info
+    return arrays | drawn, info | shapes
 
 
-def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampler, **sizes: int | None) -> Chain:
+def load_chain(
+    stored: Stored, index: int, corpus: Corpus | None, sampler: Sampler, plan: Plan | None = None, **sizes: int | None
+) -> Chain:  # fmt: skip
     """Read a checkpoint. ``sizes`` are those that the model knows, as K topics or V words; a stream has no corpus."""
     in_file = sampler.by_token and corpus is not None and is_mapped(corpus)
     path, arrays, info = stored.read_chain(index, mapped=("z",) if in_file else ())
@@ -79,6 +83,8 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
     if has_shards:
         assert corpus is not None
         _check_shards(file, corpus, sampler)
+    wanted = None if plan is None else plan.draws
+    draws.check_arrays(file, wanted)
     file.expect_no_others()
     if in_file:  # the checkpoint stays as it is
         assert corpus is not None
@@ -93,7 +99,9 @@ def load_chain(stored: Stored, index: int, corpus: Corpus | None, sampler: Sampl
     shards = {name: arrays[_SHARDS + in_file] for name, in_file in _SHARD_ARRAYS.items()} if has_shards else None
     progress = None if shards is None else ShardProgress(**shards)
     converged = info.get("converged", False)
-    return Chain(info["index"], info["sweep"], state, prior, trace, kept, extra, progress, converged)
+    shapes = sampler.draw_shapes(corpus, prior, plan.n_paths) if plan is not None and wanted is not None else {}
+    own = draws.from_arrays(file, wanted, shapes)
+    return Chain(info["index"], info["sweep"], state, prior, trace, kept, extra, progress, converged, own)
 
 
 def _without(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:

@@ -1,7 +1,8 @@
 """What long work shows while it runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.run import Callback, Chain, Plan
@@ -14,11 +15,18 @@ def announce(text: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)
 
 
+class Shown(NamedTuple):
+    """What moves the lines."""
+
+    callbacks: Sequence[Callback] = ()
+    extend: Callable[[int], None] = lambda total: None  # to so many sweeps per chain
+
+
 @contextmanager
-def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) -> Iterator[list[Callback]]:
-    """A line a chain on standard error: sweeps and joint log probability. Yields the callbacks that move it."""
+def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) -> Iterator[Shown]:
+    """A line per chain on standard error: sweeps and joint log probability."""
     if not show:
-        yield []
+        yield Shown()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -46,4 +54,8 @@ def progress(show: bool, corpus: Corpus, chains: Sequence[Chain], plan: Plan) ->
             note = f"log joint/token {trace.log_joint[-1] / corpus.n_tokens:.4f}" if trace.log_joint else ""
             bar.update(tasks[chain.index], completed=chain.sweep, note=note)
 
-        yield [show_sweep]
+        def extend(total: int) -> None:
+            for task in tasks.values():
+                bar.update(task, total=total)
+
+        yield Shown([show_sweep], extend)

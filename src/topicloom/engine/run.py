@@ -17,6 +17,7 @@ import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.draws import DrawPlan, Draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.sampler import Key, Sampler, Schedule, ShardProgress
 from topicloom.engine.threads import run_parallel
@@ -66,6 +67,7 @@ class Chain:
     extra: Any = None  # what its sampler needs beside the state to go on
     shard_progress: ShardProgress | None = None  # where sweeps on several shards stand
     converged: bool = False
+    draws: Draws | None = None  # θ, φ or functions of them, at each kept sample
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class Plan:
     checkpoint_every: int = 50
     schedule: Schedule = Schedule()  # noqa: RUF009 (it cannot change)
     n_paths: int = 1  # how often the corpus that is sampled repeats the one that was given
+    until: Any = None  # rule by which ``max_iter`` grows (``engine.stopping``); None if it does not
+    draws: DrawPlan | None = None  # what is kept of each sample beside sums of counts
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after this sweep is a sample to keep."""
@@ -141,6 +145,9 @@ def advance(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps
     if plan.keeps(chain.sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.
         sample = sampler.topic_counts(corpus, chain.state, chain.prior, plan.estimator, n_jobs=plan.schedule.n_jobs)
+        if plan.draws is not None:
+            chain.draws = Draws() if chain.draws is None else chain.draws
+            chain.draws.add(plan.draws, sampler.draw(corpus, sample, chain.prior, plan.n_paths), chain.sweep)
         chain.kept = sample if chain.kept is None else chain.kept + sample
     sampler.after_sweep(corpus, chain, info, plan)
     if plan.traces(chain.sweep):
@@ -157,6 +164,7 @@ def run_chains(
     callbacks: Sequence[Callback] = (),
     checkpoint: Callable[[Chain], None] | None = None,
     watch: Sequence[Callback] = (),
+    workers: int = 0,
 ) -> bool:
     """Bring every chain to its end; returns whether Ctrl-C ended the run before that.
 
@@ -166,7 +174,13 @@ def run_chains(
 
     Callbacks see every sweep. Those that ``watch`` are called about once a second: threads that need not meet after
     each sweep wait less. In how many parts sweeps are made changes nothing.
+
+    With two ``workers`` or more, chains run by joblib, on the backend that it was told to use. Callbacks need the
+    chains here, so that with them chains stay on threads.
     """
+    if min(workers, len(chains)) > 1 and not callbacks:
+        _run_by_joblib(sampler, corpus, chains, plan, workers, checkpoint, watch)
+        return False
     if min(n_jobs, len(chains)) > 1:
         plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
     with _graceful_interrupt() as interrupted:
@@ -200,6 +214,30 @@ def run_chains(
             for chain in chains:
                 run_one(chain)
         return interrupted.is_set() and not all(map(plan.is_over, chains))
+
+
+def _run_by_joblib(
+    sampler: Sampler, corpus: Corpus, chains: Sequence[Chain], plan: Plan, workers: int,
+    checkpoint: Callable[[Chain], None] | None, watch: Sequence[Callback],
+) -> None:  # fmt: skip
+    """Each chain in a worker of its own. Ctrl-C ends the run at once: what is kept are its checkpoints."""
+    from joblib import Parallel, delayed
+
+    plan = replace(plan, schedule=plan.schedule._replace(n_jobs=1))
+    run = Parallel(n_jobs=workers, prefer="threads", max_nbytes=None)
+    for chain, found in zip(
+        chains, run(delayed(_run_apart)(sampler, corpus, chain, plan, checkpoint) for chain in chains), strict=True
+    ):
+        vars(chain).update(vars(found))
+        for look in watch:
+            look(chain)
+
+
+def _run_apart(
+    sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, checkpoint: Callable[[Chain], None] | None
+) -> Chain:
+    run_chains(sampler, corpus, [chain], plan, checkpoint=checkpoint)
+    return chain
 
 
 @contextmanager

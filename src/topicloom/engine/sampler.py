@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine import estimates, learn_priors, probes
+from topicloom.engine import draws, estimates, learn_priors, probes
 from topicloom.engine.checks import TOPICS, Recorded, check_topics
 from topicloom.engine.multipath import agreement
 from topicloom.engine.prior import Prior
@@ -141,6 +141,8 @@ class Sampler:
     exact: bool
     sweeps: Callable[..., tuple[Any, Info, ShardProgress | None]] | None = None  # as ``run``, without threads' meeting
     topic_counts: Callable[..., Any] = estimates.topic_counts  # (corpus, state, prior, estimator, docs, words, n_jobs)
+    draw: Callable[..., draws.Drawn] = draws.draw_topics  # (corpus, counts, prior, n_paths): what a sample says
+    draw_shapes: Callable[..., draws.Shapes] = draws.topic_shapes  # (corpus, prior, n_paths)
     first_extra: Callable[[], Any] | None = None  # what a chain has beside its state, before the first sweep
     after_sweep: Callable[..., None] = learn_priors.after_sweep  # (corpus, chain, info, plan)
     every_sweep: bool = False  # whether there is something to do after each sweep

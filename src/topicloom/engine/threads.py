@@ -32,6 +32,16 @@ def resolve_jobs(n_jobs: int | None) -> int:
     return max(1, cores + 1 + int(n_jobs))
 
 
+def joblib_workers(n_jobs: int | None) -> int:
+    """Workers of the backend that ``joblib.parallel_config`` has chosen; 0 if that is threads, which are ours."""
+    from joblib.parallel import get_active_backend
+
+    backend, configured = get_active_backend(prefer="threads")
+    if getattr(backend, "supports_sharedmem", False) or n_jobs == 1:
+        return 0
+    return int(backend.effective_n_jobs(configured if n_jobs is None else n_jobs))
+
+
 def _n_threads(n_jobs: int, n_tasks: int) -> int:
     """Threads for so many tasks: one if others cannot be started, as from Python 3.12 on once the main thread ended."""
     n = min(n_jobs, n_tasks)

@@ -43,7 +43,7 @@ def compare_chains(source: Source) -> dict[str, Any] | None:
     model = source.model
     if source.corpus is None or hasattr(model, "label_counts_") or not hasattr(model, "_word_counts_of"):
         return None
-    groups = model._chain_groups()
+    groups = model._chain_groups(len(model.traces_))
     if len(groups) > 1 or len(groups[0]) < 2:
         return None
     best = model.best_chain_

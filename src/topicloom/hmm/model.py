@@ -12,11 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import as_numbers, shown
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
@@ -51,10 +53,13 @@ class HMM(FittedModel):
     initial_prior, transition_prior, emission_prior : Dirichlet parameters; a number, one for each state or symbol, or a
         matrix with a row for each state. At least 1 for "em", where 1 is maximum likelihood.
     alphabet : None finds the symbols in the data; a number V is 0 … V − 1; or the list of symbols.
-    max_iter : number of sweeps, or the most iterations of "em".
+    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged``; the most iterations of "em".
     tol : rise of the log posterior in an iteration of "em" below which it has converged.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, …
+    keep_draws : which draws to keep at these sweeps, which must be set: "initial", "transition", "emission", a list of
+        these, or a dict of functions by name, each called as ``function(initial, transition, emission)``. They are in
+        ``draws_``.
     n_chains : independent chains, or restarts of "em"; the one with the highest joint (posterior) is published.
     trace_every : sweeps between records.
     checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
@@ -67,6 +72,7 @@ class HMM(FittedModel):
     initial_, transition_, emission_ : [K], [K, K], [K, V] probabilities. alphabet_ : the symbols, by column.
     chains_, best_chain_, log_joint_, traces_, trace_ : the chains, the number of the one published, the last log joint
         of each, what was recorded along them and along the one published.
+    draws_ : draws [chains, draws, …] by name, as ``keep_draws`` asked for, in single precision.
     n_iter_, converged_, interrupted_, seed_, fit_seconds_, fingerprint_
     """
 
@@ -76,6 +82,7 @@ class HMM(FittedModel):
     alphabet_: sequences.Alphabet
     converged_: bool
 
+    _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(_ARRAYS)
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "method": parameters.choice(("gibbs", "em")),
         "sampler": parameters.choice(gibbs.SAMPLERS),
@@ -93,10 +100,11 @@ class HMM(FittedModel):
         transition_prior: PriorLike = 1.0,
         emission_prior: PriorLike = 1.0,
         alphabet: Any = None,
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         tol: float = 1e-3,
         burn_in: int | None = None,
         thin: int = 10,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
@@ -118,6 +126,7 @@ class HMM(FittedModel):
         self.tol = tol
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
@@ -140,6 +149,10 @@ class HMM(FittedModel):
         corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
         return self._fit(self._problem(corpus, alphabet, seed), callbacks)
 
+    @property
+    def _samples(self) -> bool:
+        return self.method == "gibbs"
+
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)
         if self.n_components > 1 << 15:
@@ -148,6 +161,8 @@ class HMM(FittedModel):
             )
         if self.method == "em" and self.n_paths != 1:
             raise InputError(f'n_paths={self.n_paths} couples sampled paths; method="em" has none, leave it at 1.')
+        if self.method == "em" and self.keep_draws is not None:
+            raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
         return self._sampling_plan(
             seed,
             burn_in=self.burn_in if self.method == "gibbs" else None,
@@ -193,8 +208,12 @@ class HMM(FittedModel):
         self.initial_, self.transition_ = np.array(found.moves[k]), np.array(found.moves[:k])
         self.emission_ = np.array(found.emission.T, order="C")
 
+    def _emission_of(self, chain: Chain) -> FloatArray:
+        """Emission probabilities [K, V] of a chain."""
+        return np.array(estimate(self.corpus_, chain, self.estimator).emission.T, order="C")
+
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
-        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= self.max_iter:
+        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
             warn(
                 f"not converged after max_iter={self.max_iter} iterations at tol={self.tol:g}; raise one of them.",
                 ConvergenceWarning,
@@ -241,7 +260,7 @@ class HMM(FittedModel):
         arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in (*_ARRAYS, "log_joint")}
         arrays["alphabet"] = to_bytes(self.alphabet_)
         info = {name: getattr(self, f"{name}_") for name in ("best_chain", "n_iter", "interrupted", "converged")}
-        return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)}
+        return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)} | self._published_part()[1]
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
         check_hmm_model(stored.path(MODEL), arrays, info, self.n_components)

@@ -7,7 +7,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine import probes
+from topicloom.engine import draws, probes
 from topicloom.engine.checks import ROUNDING, STATES, stored_topics
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.run import Chain, Plan
@@ -70,7 +70,7 @@ def gibbs_sampler(method: str, n_paths: int, prior: HMMPrior) -> Sampler:
         method, init, gibbs.restore, sweep, log_joint, _no_conditional, exact=True, topic_counts=counts,
         after_sweep=_nothing, record=_record, recorded=STATES, final_value=_joint, from_arrays=from_arrays,
         check=check, by_token=False, to_arrays=lambda chain: {"z": chain.state.z, "value": np.array([-np.inf])},
-        first_extra=lambda: -np.inf, n_topics=lambda state: prior.n_states,
+        first_extra=lambda: -np.inf, n_topics=lambda state: prior.n_states, draw=_draw, draw_shapes=_draw_shapes,
         kept_from=lambda arrays, n_samples: HMMCounts(arrays["moves"], arrays["emission"], n_samples),
     )  # fmt: skip
 
@@ -142,6 +142,18 @@ def _record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Pl
 
 def _counted(counts: Parameters) -> HMMCounts:
     return HMMCounts(counts.moves, counts.emission)
+
+
+def _draw(corpus: Corpus, counts: HMMCounts, prior: HMMPrior, n_paths: int) -> draws.Drawn:
+    """The parameters' mean given one sample."""
+    k, found = prior.n_states, posterior_mean(Parameters(counts.moves, counts.emission), counts.n_samples, prior)
+    own = {"initial": found.moves[k], "transition": found.moves[:k], "emission": found.emission.T}
+    return draws.Drawn(own, {})
+
+
+def _draw_shapes(corpus: Corpus, prior: HMMPrior, n_paths: int) -> draws.Shapes:
+    k, n_symbols = prior.n_states, len(prior.emission)
+    return {"initial": (k,), "transition": (k, k), "emission": (k, n_symbols)}
 
 
 def _parameters(n_states: int) -> dict[str, Expected]:

@@ -1,6 +1,6 @@
 """What labeled models do once they are fitted: scores, probabilities and label sets of new documents, files."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +31,8 @@ _TOL, _ROUNDS = 1e-4, 100  # of CVB0 on new documents
 
 class LabelClassifier(TopicModel):
     """A fitted model whose topics are labels. Subclasses bring the parameters and ``fit``."""
+
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best",)  # the mean of all chains
 
     method: str
     ranking: str
@@ -121,6 +123,10 @@ class LabelClassifier(TopicModel):
         corpus = self._new_corpus(X)
         counts, alpha = self._fold_all(corpus)
         return with_prior(counts, alpha)
+
+    @property
+    def _samples(self) -> bool:
+        return self.method == "gibbs"
 
     def _fold(self, corpus: Corpus) -> FloatArray:
         return self._fold_all(corpus)[0]

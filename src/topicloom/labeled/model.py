@@ -8,6 +8,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters, published
 from topicloom.engine.estimator import label_sets as _labels
@@ -16,6 +17,7 @@ from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError
 from topicloom.files.directories import Stored
@@ -52,6 +54,8 @@ class LabeledLDA(LabelClassifier):
         model of one chain that has not seen them. 0: none, and probabilities are not calibrated.
     max_iter, burn_in, thin, n_chains : sweeps, and which are kept. Labels do not change their meaning, so counts are
         averaged over samples and chains. ``burn_in=None`` keeps the last sweep of each chain.
+    keep_draws : draws to keep at those sweeps of every chain, as of ``LDA``, for method="gibbs". θ of a document has
+        its own labels alone; without labels, each label has the same share.
     predict_options : dict that says how new documents are sampled, as of ``LDA``. The defaults are ``burn_in`` 50,
         ``thin`` 5, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p".
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
@@ -61,7 +65,7 @@ class LabeledLDA(LabelClassifier):
     classes_ : names of the labels; topic k is label k. label_counts_ : training documents with each.
     components_, topic_word_, doc_topic_, beta_ : as of ``LDA``. alpha_ : α of prediction, 0 for labels never seen.
     threshold_ : of "threshold". unlabeled_docs_ : training documents that had no label.
-    chains_, traces_, log_joint_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    chains_, traces_, log_joint_, draws_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
@@ -86,9 +90,10 @@ class LabeledLDA(LabelClassifier):
         label_rule: Literal["meta", "count", "threshold", "proportional"] = "meta",
         n_labels: int | None = None,
         holdout: float = 0.2,
-        max_iter: int = 195,
+        max_iter: MaxIter = 195,
         burn_in: int | None = 50,
         thin: int = 5,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         predict_options: parameters.PredictOptions | None = None,
         trace_every: int = 10,
@@ -109,6 +114,7 @@ class LabeledLDA(LabelClassifier):
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.predict_options = predict_options
         self.trace_every = trace_every
@@ -147,6 +153,8 @@ class LabeledLDA(LabelClassifier):
         parameters.check_parameters(self)
         if self.holdout == 0 and self.label_rule == "threshold":
             raise InputError('label_rule="threshold" is tuned on held-out documents; give a holdout above 0.')
+        if self.method == "cvb0" and self.keep_draws is not None:
+            raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
         resolve_jobs(self.n_jobs)
         return self._sampling_plan(seed)
 
@@ -200,6 +208,7 @@ class LabeledLDA(LabelClassifier):
         second = type(self)(**self.get_params()).set_params(
             n_chains=1, holdout=0.0, label_rule="meta", checkpoint_dir=None, verbose=0, random_state=self.seed_,
             max_iter=max(self.n_iter_, 1), burn_in=self.burn_in if kept else None,
+            keep_draws=None,
         )  # fmt: skip
         second._quiet = True
         sets = _labels.without(self._sets, held)

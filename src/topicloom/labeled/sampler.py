@@ -5,6 +5,7 @@ registered by name. It serves the one loop of chains as any other does. CVB0 dra
 which all counts are made anew after each sweep, so that a run goes on from γ alone, bit for bit.
 """
 
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import draws
 from topicloom.engine.blocks import tokens_of
 from topicloom.engine.checks import ROUNDING, check_kept, check_prior, check_tokens
-from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator
+from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, phi, with_prior
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule
@@ -66,8 +68,22 @@ def gibbs(sets: LabelSets) -> Sampler:
         _check_labels_of_tokens(file, corpus, sets)
 
     return Sampler(
-        "labeled", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts, check=check
-    )
+        "labeled", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts, check=check,
+        draw=partial(_draw, sets),
+    )  # fmt: skip
+
+
+def _draw(sets: LabelSets, corpus: Corpus, counts: Counts, prior: Prior, n_paths: int) -> draws.Drawn:
+    """θ [D, K] of documents over their own labels, which without labels is the same for each, and φ [K, V]."""
+    assert counts.doc is not None
+    assert counts.word is not None
+    rows = np.repeat(np.arange(sets.n_docs), sets.sizes)
+    theta = np.tile(prior.alpha[0], (sets.n_docs, 1))
+    theta[sets.sizes > 0] = 0.0
+    theta[rows, sets.label] = counts.doc / counts.n_samples + prior.alpha[0, sets.label]
+    theta = with_prior(theta, np.zeros(sets.n_labels))
+    found = {"theta": theta, "phi": phi(counts.word, counts.n_samples, prior).T}
+    return draws.Drawn(found, draws.topic_context(corpus, prior))
 
 
 def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> float:

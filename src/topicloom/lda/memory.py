@@ -56,6 +56,7 @@ class MemoryPlan:
     estimates: int  # expected counts and φ, as the fit ends; two thirds of it stay
     doc_topic: int  # θ, when it is first asked for
     mapped: bool = False
+    draws: int = 0  # θ and φ that are kept
 
     @property
     def in_files(self) -> int:
@@ -65,7 +66,7 @@ class MemoryPlan:
     def sampling(self) -> int:
         """Memory while the chains run."""
         everything = self.tokens + self.assignments + self.documents + self.counts + self.sweep + self.averages
-        return everything - self.in_files
+        return everything + self.draws - self.in_files
 
     @property
     def peak(self) -> int:
@@ -74,7 +75,12 @@ class MemoryPlan:
 
     def __str__(self) -> str:
         parts = {"tokens": self.tokens, "their topics": self.assignments}
-        held = {"counts": self.counts + self.sweep, "sums over samples": self.averages, "the rest": self.documents}
+        held = {
+            "counts": self.counts + self.sweep,
+            "sums over samples": self.averages,
+            "draws": self.draws,
+            "the rest": self.documents,
+        }
         files = f", with {_listed(parts)} in files" if self.mapped else ""
         inside = _listed(held if self.mapped else parts | held)
         return (
@@ -92,10 +98,12 @@ def estimate(
     n_mh: int = 2,
     averaged: bool = False,
     n_paths: int = 1,
+    draws: int = 0,
 ) -> MemoryPlan:
     """What a fit of LDA on the corpus, or on one of these sizes, will take.
 
-    ``averaged`` is for a fit with ``burn_in``, which keeps sums over samples. The interpreter and its libraries, some
+    ``averaged`` is for a fit with ``burn_in``, which keeps sums over samples, and ``draws`` are the bytes of the draws
+    that one chain keeps. The interpreter and its libraries, some
     150 MB, come on top.
     """
     if min(n_topics, n_chains, n_paths) < 1:
@@ -120,6 +128,7 @@ def estimate(
         estimates=3 * cells + (0 if sampler in ("dense", "mh", "partial") else cells // 2),
         doc_topic=8 * d * n_topics,
         mapped=isinstance(corpus, Corpus) and is_mapped(corpus),
+        draws=draws * n_chains,
     )
 
 

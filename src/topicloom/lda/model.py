@@ -6,12 +6,14 @@ from typing import Any, ClassVar, Self
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.multipath import DOC_TOPIC_PATHS, DocTopicPaths, repeated, repeated_prior
 from topicloom.engine.run import Callback, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import warn
 from topicloom.lda import memory
@@ -36,10 +38,14 @@ class LDA(PlainTopics):
     sampler : which kernel draws the topics; "auto" chooses.
     estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
         "standard" for the usual ones.
-    max_iter : number of sweeps.
+    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged`` with other limits.
     burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
         ``burn_in``, ``burn_in + thin``, … Topics of one chain may drift, so average only
         over a stretch in which it has settled.
+    keep_draws : which draws to keep at sweeps ``burn_in``, ``burn_in + thin``, …, which must be set. "theta", "phi", a
+        list of these, or a dict of functions by name, each called as ``function(theta, phi)`` to give a number or an
+        array of one shape. A function that names ``alpha`` or ``vocabulary`` as keyword-only parameters is given these,
+        too. "theta" in such a dict stands for θ itself: ``{"theta": "theta"}``. They are in ``draws_``.
     n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
     n_paths : paths of a chain: assignments of topics to all tokens that share their topic-word counts, so that φ has a
         posterior proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
@@ -66,6 +72,7 @@ class LDA(PlainTopics):
     alpha_, beta_ : the priors, as given or learned.
     chains_, best_chain_, log_joint_, traces_ : the chains, the number of the one published, the last joint log
         probability of each, and what was recorded along them.
+    draws_ : draws [chains, draws, …] by name, as ``keep_draws`` asked for; θ and φ in single precision.
     vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
@@ -99,9 +106,10 @@ class LDA(PlainTopics):
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         sampler: str = "auto",
         estimator: Estimator = "cgs_p",
-        max_iter: int = 500,
+        max_iter: MaxIter = 500,
         burn_in: int | None = None,
         thin: int = 10,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         n_paths: int = 1,
         n_shards: int = 1,
@@ -125,6 +133,7 @@ class LDA(PlainTopics):
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.n_paths = n_paths
         self.n_shards = n_shards
@@ -194,6 +203,7 @@ class LDA(PlainTopics):
         needed = memory.estimate(
             corpus, self.n_components, self.sampler, self.n_chains,
             n_mh=self._n_mh(), averaged=self.burn_in is not None, n_paths=self.n_paths,
+            draws=self._draw_bytes(corpus),
         )  # fmt: skip
         n_jobs = resolve_jobs(self.n_jobs)
         if n_jobs > self.n_shards * self.n_chains == 1:
@@ -202,6 +212,11 @@ class LDA(PlainTopics):
                 "share sweeps, too (docs/samplers.md says what that approximates)."
             )
         return str(needed)
+
+    def _draw_bytes(self, corpus: Corpus) -> int:
+        """Of all θ and φ that one chain keeps."""
+        plan, k = self._plan(0).draws, self.n_components
+        return 0 if plan is None else plan.parameter_bytes({"theta": (corpus.n_docs, k), "phi": (k, corpus.n_words)})
 
     # -- several paths -------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """What LDA, by sampling or variational, states its problem with: priors, seed words, plans."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator import inputs
@@ -13,6 +13,8 @@ from topicloom.files.directories import Stored
 
 class PlainTopics(TopicModel):
     """Topics with a Dirichlet prior for documents and one for words, which may have seed words."""
+
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid", "merged")
 
     n_components: int
     doc_topic_prior: Any

@@ -152,6 +152,10 @@ class VariationalLDA(PlainTopics):
         self._plan(seed)  # parameters first: they are quicker to check than data
         return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
 
+    @property
+    def _samples(self) -> bool:
+        return False
+
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)
         learn_alpha, learn_beta = self._learned_priors()

@@ -32,6 +32,7 @@ _SHARED = """
     estimator : "standard" or "cgs_p", for φ (words of topics); θ of new documents has one in ``predict_options``.
     max_iter, burn_in, thin : sweeps, and which are kept: topics and weights are averaged over sweeps ``burn_in``,
         ``burn_in + thin``, …; ``burn_in=None`` keeps the last one.
+    keep_draws : draws to keep at those sweeps of every chain, as of ``LDA``.
     n_chains : independent chains; what they predict is averaged.
     n_shards : parts into which a sweep is cut so that threads can share it. One part is exact; more are an
         approximation in the topic totals alone.
@@ -78,7 +79,7 @@ class MedLDAClassifier(SupervisedTopics):
     classes_ : names of the classes.
     coef_ : [tasks, K] weights η; one task for two classes (toward the second), one a class otherwise.
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, log_joint_, traces_ : as of ``LDA``.
-    vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    draws_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("binary", "multiclass", "multilabel")
@@ -239,7 +240,7 @@ class MedLDARegressor(SupervisedTopics):
     ----------
     coef_, intercept_ : [1, K] weights of the topics' shares, and what is added, in the unit of ``y``.
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, log_joint_, traces_ : as of ``LDA``.
-    vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    draws_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
     """
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)

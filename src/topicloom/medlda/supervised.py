@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
+from topicloom.engine import draws
 from topicloom.engine.checks import SUPERVISED, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters, tables
@@ -18,6 +19,7 @@ from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
+from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
@@ -73,9 +75,10 @@ class SupervisedTopics(TopicModel):
         sampler: Literal["auto", "mh", "dense"] = "auto",
         sampler_options: SupervisedSamplerOptions | None = None,
         estimator: Estimator = "standard",
-        max_iter: int = 40,
+        max_iter: MaxIter = 40,
         burn_in: int | None = 20,
         thin: int = 5,
+        keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         n_shards: int = 1,
         predict_options: parameters.PredictOptions | None = None,
@@ -97,6 +100,7 @@ class SupervisedTopics(TopicModel):
         self.max_iter = max_iter
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.predict_options = predict_options
@@ -200,9 +204,9 @@ class SupervisedTopics(TopicModel):
     def _probe_names(self) -> list[str]:
         return [*super()._probe_names(), *value_probe_names(self.corpus_, len(self._groups[0]))]
 
-    def _chain_groups(self) -> list[list[int]]:
+    def _chain_groups(self, n_chains: int) -> list[list[int]]:
         n = self.n_chains
-        return [list(range(group * n, (group + 1) * n)) for group in range(len(self._groups))]
+        return [list(range(first, first + n)) for first in range(0, n_chains, n)]
 
     def _learn_more(self, targets: Targets) -> None:
         """What a subclass publishes."""
@@ -216,8 +220,10 @@ class SupervisedTopics(TopicModel):
         return np.concatenate([self._etas[self._best_of(group)].T for group in range(len(self._groups))])
 
     def _best_of(self, group: int) -> int:
-        """The chain with the highest joint probability of those that serve a group of tasks."""
+        """Of the chains that serve a group of tasks the published one or, in other groups, the likeliest."""
         first = group * self.n_chains
+        if first <= self.best_chain_ < first + self.n_chains:
+            return self.best_chain_
         return first + int(np.argmax(self.log_joint_[first : first + self.n_chains]))
 
     def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:

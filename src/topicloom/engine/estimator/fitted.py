@@ -4,28 +4,31 @@
 arguments of ``fit`` or from the files of a run, and what it publishes of the chains.
 """
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
-from topicloom.engine import checkpoint
+from topicloom.engine import checkpoint, draws, stopping
 from topicloom.engine.estimator import inputs, parameters, published, stored_checks
 from topicloom.engine.estimator.above import above
 from topicloom.engine.estimator.names import NamedTopics, SavedNames
+from topicloom.engine.probes import probes_of
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import joblib_workers, resolve_jobs
 from topicloom.errors import StorageError
 from topicloom.files.arrays import as_path
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
@@ -51,7 +54,7 @@ class Problem(NamedTuple):
 class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
-    max_iter: int
+    max_iter: stopping.MaxIter
     n_jobs: int | None
     checkpoint_dir: Any
     random_state: Any
@@ -60,6 +63,9 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {}  # of parameters, beside those that all models share
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {}  # keys and defaults of parameters that are dicts
     _GONE: ClassVar[Mapping[str, str]] = {}  # parameters of earlier versions, and what to do instead
+    _DRAWS: ClassVar[draws.Kinds] = draws.TOPICS  # what ``keep_draws`` may name, of models that have it
+
+    _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # how the published chain may be chosen
 
     best_chain_: int
     fit_seconds_: float
@@ -70,6 +76,8 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
     traces_: tuple[Trace, ...]
     _corpus: Corpus | None
     _chains: list[Chain] | None
+    _published_by: str = "best"  # how ``best_chain_`` was chosen
+    _matches: Int64Array | None = None  # [chains, K] topics that are merged into each topic; −1 where a chain has none
     _stored: Stored | None  # where a loaded model finds its corpus and chains
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
@@ -125,15 +133,19 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
 
     def _sampling_plan(self, seed: int, **more: Any) -> Plan:
         """The plan of a model that draws and keeps samples; ``more`` is what it adds to its parameters."""
-        names = ("max_iter", "burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
-        return Plan(seed=seed, **{**{name: getattr(self, name) for name in names}, **more})
+        names = ("burn_in", "thin", "estimator", "trace_every", "checkpoint_every")
+        own = {name: getattr(self, name) for name in names}
+        sweeps, rule = stopping.first_sweeps(self.max_iter), stopping.stopping_rule(self.max_iter)
+        own |= {"max_iter": sweeps, "until": rule, "draws": draws.read_plan(self, self._DRAWS, sweeps)}
+        return Plan(seed=seed, **{**own, **more})
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def _start(self, problem: Problem) -> tuple[list[Chain], Stored | None]:
         """Chains before their first sweep, and the run that they will be saved in."""
+        draws.check_known(problem.plan.draws)
         prior, run = problem.prior(), None
-        note = "" if problem.note is None else problem.note()
+        note = _needs(problem, prior)
         if self.checkpoint_dir is not None:
             run = checkpoint.start_run(
                 as_path(self.checkpoint_dir), problem.corpus, type(self).__name__, self._params_to_save(problem.data),
@@ -150,18 +162,25 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
         """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
         chains, run = self._start(problem) if begun is None else begun
         sampler, plan = problem.sampler, problem.plan
+        more: int | None = max(chain.sweep for chain in chains)
         started = time.perf_counter()
-        with progress(self.verbose > 0, problem.corpus, chains, plan) as watch:
-            interrupted = run_chains(
-                sampler,
-                problem.sampled,
-                chains,
-                plan,
-                n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
-                callbacks=callbacks,
-                watch=watch,
-                checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
-            )
+        with progress(self.verbose > 0, problem.corpus, chains, plan) as shown:
+            while more is not None:
+                plan = plan if plan.until is None else replace(plan, max_iter=plan.until.next_look(more))
+                shown.extend(plan.max_iter)
+                interrupted = run_chains(
+                    sampler,
+                    problem.sampled,
+                    chains,
+                    plan,
+                    n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
+                    callbacks=callbacks,
+                    watch=shown.callbacks,
+                    workers=joblib_workers(self.n_jobs),
+                    checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
+                )
+                more = None if interrupted else self._look_again(problem, plan, chains)
+        problem = problem._replace(plan=plan)
         values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
         self._publish_all(problem, chains, values, interrupted, names)
         self.fit_seconds_ = time.perf_counter() - started
@@ -172,7 +191,54 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
         else:
             self._warn_unfinished(problem, chains[self.best_chain_])
         self._report(problem, chains[self.best_chain_])
+        if self.verbose > 0 and plan.until is None and (verdict := self.verdict_) is not None:
+            announce(verdict)
         return self
+
+    def _look_again(self, problem: Problem, plan: Plan, chains: list[Chain]) -> int | None:
+        """The sweeps up to which to go on, if the chains do not agree yet and may; None otherwise."""
+        if plan.until is None or any(chain.sweep < plan.max_iter for chain in chains):  # a callback stopped one
+            return None
+        traces = [chain.trace for chain in chains]
+        late = stopping.late_records(traces, stopping.discarded(plan.max_iter, plan.burn_in))
+        groups = self._chain_groups(len(chains))
+        found = stopping.judge(traces, groups, late, plan.until, sweeps_per_draw=plan.trace_every).verdict
+        more: int | None = None if found.agree and found.enough else plan.until.look_after(plan.max_iter)
+        if self.verbose > 0:
+            announce(f"{plan.max_iter:,} sweeps: {found.line}" + (f" Going on to {more:,}." if more else ""))
+        return more
+
+    @property
+    def _samples(self) -> bool:
+        """Whether chains draw samples; otherwise they iterate until they have converged."""
+        return True
+
+    def _chain_groups(self, n_chains: int) -> list[list[int]]:
+        """Chains that draw from the same posterior, by their numbers."""
+        return [list(range(n_chains))]
+
+    @property
+    def verdict_(self) -> str | None:
+        """Whether the chains agree, in one line; None if that cannot be told from what they have recorded.
+
+        ``topicloom.diagnostics.diagnose`` says more.
+        """
+        check_is_fitted(self, "seed_")
+        if not self._samples or not all(trace.probes for trace in self.traces_):
+            return None
+        burn_in = getattr(self, "burn_in", None)
+        late = stopping.late_records(self.traces_, stopping.discarded(self.n_iter_, burn_in))
+        if len(late[0]) < stopping.LEAST_RECORDS:
+            return None
+        rule = stopping.stopping_rule(self.max_iter) or stopping.Converged()
+        groups = self._chain_groups(len(self.traces_))
+        return stopping.judge(
+            self.traces_, groups, late, rule, sweeps_per_draw=self.trace_every, names=self._probe_names()
+        ).verdict.line
+
+    def _probe_names(self) -> list[str]:
+        """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
+        return probes_of(self.corpus_).names
 
     def _publish_all(
         self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool,
@@ -187,21 +253,34 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
             self.log_joint_, self.seed_, self.interrupted_ = values, problem.plan.seed, interrupted
             self.best_chain_ = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
             self.n_iter_ = chains[self.best_chain_].sweep
+            self._published_by, self._matches = "best", None
             self.traces_ = tuple(chain.trace for chain in chains)
             self._publish(problem, chains)
             self._keep_names(names)
+
+    def _publishing(self, by: str, index: int, matches: Int64Array | None = None) -> Self:
+        """A copy that publishes another chain or, with ``matches``, the topics of all chains merged."""
+        chains, other = self.chains_, copy.copy(self)
+        with published.publishing(other):
+            other.best_chain_, other.n_iter_ = index, chains[index].sweep
+            other._published_by, other._matches = by, matches
+            other._publish(other._stored_problem(cast(Stored, self._stored), self.seed_), chains)
+            other._keep_names(self._saved_names())
+        return other
 
     @classmethod
     def _resume(cls, stored: Stored, changes: dict[str, Any]) -> Self:
         """Go on with a run, or with a finished model to more sweeps."""
         model = cls._from_params(stored)
+        if "keep_draws" in changes:
+            changes["keep_draws"] = draws.completed(getattr(model, "keep_draws", None), changes["keep_draws"])
         model.set_params(**changes, checkpoint_dir=stored.folder)
         seed = stored.manifest["seed"]
-        model._plan(seed)
+        draws.check_known(model._plan(seed).draws, stored.folder)
         with stored_checks.parameters_of(stored):
             problem = model._stored_problem(stored, seed)
-        if problem.note is not None:
-            problem.note()
+            prior = None if problem.plan.draws is None else problem.prior()
+        _needs(problem, prior)
         with stored_checks.parameters_of(stored):
             chains = [
                 model._load_chain(stored, index, problem)
@@ -209,14 +288,15 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
                 else _start(problem, problem.prior(), index)
                 for index in range(problem.n_chains)
             ]
+        draws.check_same_shapes(stored.folder, chains)
         done = max(chain.sweep for chain in chains)
-        inputs.check_goes_on(model.max_iter, done, stored.folder, stored.manifest)
+        inputs.check_goes_on(stopping.most_sweeps(model.max_iter), done, stored.folder, stored.manifest)
         names = stored_checks.names_of(stored, problem.n_chains)
         run = restart_run(stored, cls.__name__, model._params_to_save(problem.data))
         return model._fit(problem, begun=(chains, run), names=names)
 
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
-        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, **problem.sizes)
+        return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, problem.plan, **problem.sizes)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -231,6 +311,12 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
 
     def _names_key(self) -> str:
         return self.fingerprint_
+
+    @property
+    def published_by_(self) -> str:
+        """How the published chain was chosen: "best", "medoid", or "merged" with the others."""
+        check_is_fitted(self, "seed_")
+        return self._published_by
 
     @property
     def trace_(self) -> Trace:
@@ -282,6 +368,7 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
                 problem = self._stored_problem(stored, self.seed_)
                 chains = [self._load_chain(stored, index, problem) for index in range(len(self.traces_))]
             stored_checks.check_published(stored.folder, self, chains)
+            draws.check_same_shapes(stored.folder, chains)
             self._chains = chains
         return self._chains
 
@@ -294,6 +381,16 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
         page: Path = above("explore")(self, path, **options)
         return page
 
+    @property
+    def draws_(self) -> dict[str, AnyArray]:
+        """Kept draws [chains, draws, …] by name: what ``keep_draws`` asked for, at each kept sweep of every chain.
+
+        Topics are numbered as each chain numbers them. Of chains that were stopped at different sweeps there are as
+        many draws as all have. The arrays are copies; ``chains_[i].draws.arrays`` are those of one chain.
+        """
+        check_is_fitted(self, "seed_")
+        return draws.together(self.chains_) if getattr(self, "keep_draws", None) else {}
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: Any, *, corpus: bool = True) -> None:
@@ -301,11 +398,6 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
         check_is_fitted(self, "seed_")
         kind, params = type(self).__name__, self._params_to_save(None)
         save_model(as_path(path), kind, params, self.seed_, self._parts(corpus), self._names_part())
-
-    def _names_part(self) -> dict[str, Any] | None:
-        """Names of topics, for the manifest."""
-        saved = self._saved_names()
-        return None if saved is None else saved.to_json()
 
     def _parts(self, corpus: bool) -> dict[str, Part]:
         """Files of a saved model."""
@@ -324,6 +416,11 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
         for index, trace in enumerate(self.traces_):
             found |= checkpoint.trace_arrays(trace, f"trace_{index}_")
         return found
+
+    def _published_part(self) -> tuple[dict[str, AnyArray], dict[str, str]]:
+        """How the published chain was chosen, for the file of the finished estimates; nothing if by its joint."""
+        info = {} if self._published_by == "best" else {"published": self._published_by}
+        return ({} if self._matches is None else {"matches": self._matches}), info
 
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """Parameters as JSON knows them; the seed is saved on its own."""
@@ -345,7 +442,7 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
     def _from_params(cls, stored: Stored) -> Self:
         try:
             params = cls._renamed(dict(stored.manifest["params"]))
-            model = cls(**cls._params_from(dict(params)))
+            model = cls(**cls._params_from({**params, "max_iter": stopping.from_saved(params.get("max_iter"))}))
         except (TypeError, ValueError) as error:
             raise StorageError(f"{stored.folder / MANIFEST}: {error}. Upgrade topicloom.") from error
         stored_checks.check_parameter_types(stored.folder / MANIFEST, params, cls)
@@ -368,6 +465,7 @@ class FittedModel(NamedTopics, BaseEstimator):  # type: ignore[misc]  # scikit-l
         for name in ("best_chain", "n_iter", "interrupted"):
             setattr(model, f"{name}_", info[name])
         model.traces_ = tuple(checkpoint.load_trace(arrays, f"trace_{index}_") for index in range(info["n_chains"]))
+        model._published_by, model._matches = info.get("published", "best"), arrays.get("matches")
         model._stored, model._corpus, model._chains = stored, None, None
         model._read_names(stored.folder / MANIFEST, stored_checks.names_of(stored, len(model.traces_)))
         return model
@@ -377,12 +475,24 @@ def _start(problem: Problem, prior: Any, index: int) -> Chain:
     return start_chain(problem.sampler, problem.sampled, prior, problem.plan.seed, index)
 
 
+def _needs(problem: Problem, prior: Any) -> str:
+    """What a run will need, in words; raises if it is more than there is."""
+    note, plan = "" if problem.note is None else problem.note(), problem.plan
+    if plan.draws is None:
+        return note
+    shapes = problem.sampler.draw_shapes(problem.sampled, prior, plan.n_paths)
+    of_draws = draws.memory_note(plan.draws, shapes, problem.n_chains)
+    return note or of_draws
+
+
 def plain(value: Any) -> Any:
     """A parameter as JSON knows it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, stopping.Converged):
+        return asdict(value)
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, dict):

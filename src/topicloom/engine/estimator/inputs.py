@@ -13,6 +13,7 @@ from topicloom.corpus._checks import check_number as check_number
 from topicloom.corpus._checks import check_whole as check_whole
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator.parameters import LEAST, MOST, positive
+from topicloom.engine.stopping import from_saved, most_sweeps
 from topicloom.errors import InputError, InterruptedFitWarning, SeedWordWarning, StorageError, warn
 
 SeedWords = Mapping[int, Iterable[str]] | Sequence[Iterable[str]]
@@ -139,7 +140,7 @@ def _seeds_of(topic: int, words: Any) -> tuple[str, ...]:
 
 def check_goes_on(max_iter: int, done: int, folder: Path, manifest: Mapping[str, Any], unit: str = "sweeps") -> None:
     """Whether a run that has done so much can go on to ``max_iter``."""
-    limit = manifest["params"]["max_iter"]
+    limit = most_sweeps(from_saved(manifest["params"]["max_iter"]))
     if manifest["status"] == "running" and done > limit:
         raise StorageError(f"{folder} is damaged: a chain has done {done} of {limit} {unit}. Restore it from a copy.")
     if max_iter < done:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import numpy as np
 
 from topicloom.corpus._checks import check_choice, check_number, check_whole, shown
+from topicloom.engine import stopping
 from topicloom.engine.estimates import ESTIMATORS, Estimator
 from topicloom.errors import InputError, InputTypeError
 
@@ -56,7 +57,7 @@ def flag(name: str, value: Any) -> None:
 positive = number(LEAST, MOST)  # a number that calculations can bear
 
 _SHARED: Mapping[str, Check] = {  # parameters that several models have
-    **dict.fromkeys(("n_components", "max_iter", "thin", "n_chains", "n_paths", "n_shards"), whole(1)),
+    **dict.fromkeys(("n_components", "thin", "n_chains", "n_paths", "n_shards"), whole(1)),
     **dict.fromkeys(("trace_every", "checkpoint_every", "max_doc_update_iter"), whole(1)),
     **dict.fromkeys(("tol", "mean_change_tol"), number(0.0)),
     "estimator": choice(ESTIMATORS),
@@ -75,10 +76,10 @@ def check_parameters(model: Any) -> None:
             check(name, getattr(model, name))
     for name in model._OPTIONS:
         read_options(model, name)
-    if "burn_in" in known and model.burn_in is not None and check_whole("burn_in", model.burn_in, 1) > model.max_iter:
-        raise InputError(
-            f"burn_in={model.burn_in} leaves no sweep to keep of max_iter={model.max_iter}; make it smaller."
-        )
+    stopping.check_max_iter(model)
+    first = stopping.first_sweeps(model.max_iter)
+    if "burn_in" in known and model.burn_in is not None and check_whole("burn_in", model.burn_in, 1) > first:
+        raise InputError(f"burn_in={model.burn_in} leaves no sweep to keep of max_iter={first}; make it smaller.")
 
 
 # -- options in a dict -------------------------------------------------------------------------------------------------

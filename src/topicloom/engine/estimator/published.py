@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray
+from topicloom._types import FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.learn_priors import MOST
 from topicloom.engine.prior import Prior
@@ -39,6 +39,15 @@ def _check_finite(model: Any) -> None:
             "weights and counts are too large or too small for each other. Bring priors and weights nearer to 1, or "
             "scale the counts."
         )
+
+
+def merged(arrays: Sequence[FloatArray], matches: Int64Array) -> FloatArray:
+    """Means [..., K] over the chains that have a topic, of arrays whose last axis is that of the chain's topics."""
+    total = np.zeros((*arrays[0].shape[:-1], matches.shape[1]))
+    for array, own in zip(arrays, matches, strict=True):
+        has = np.flatnonzero(own >= 0)
+        total[..., has] += array[..., own[has]]
+    return np.asarray(total / np.count_nonzero(matches >= 0, axis=0))
 
 
 # -- topics that tell nothing, priors that outweigh the data -----------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -33,6 +34,7 @@ _TOPICS = {
 
 _SAVED_AS: dict[str, Any] = {  # where the signature takes anything
     "class_weight": Mapping[str, float] | Sequence[Sequence[Any]] | Literal["balanced"] | None,
+    "keep_draws": str | Sequence[str] | Mapping[str, str | None] | None,
     "alphabet": int | Sequence[str | float] | None,
 }
 
@@ -59,7 +61,7 @@ def _fits(value: Any, annotation: Any) -> bool:
         return value in parts
     if origin is np.ndarray or getattr(origin, "__name__", "") == "NDArray":  # an alias of its own from Python 3.12 on
         return isinstance(value, list) and all(_fits(one, float) or _fits(one, annotation) for one in value)
-    if is_typeddict(annotation):
+    if is_typeddict(annotation) or is_dataclass(annotation):
         known = get_type_hints(annotation)
         return isinstance(value, dict) and all(name in known and _fits(value[name], known[name]) for name in value)
     if origin is Mapping:
@@ -82,14 +84,17 @@ def names_of(stored: Stored, n_chains: int) -> SavedNames | None:
 # -- what all models have --------------------------------------------------------------------------------------------
 
 
-def check_chains(file: Contents, recorded: Recorded) -> None:
+def check_chains(file: Contents, recorded: Recorded, publishes: Sequence[str] = ("best", "medoid")) -> None:
     """Traces and joint probabilities of all chains, and which of them is published."""
     n_chains = file.sizes["chains"] = file.whole("n_chains", 1)
     best, n_iter = file.whole("best_chain", 0, n_chains - 1), file.whole("n_iter")
     file.flags("interrupted")
     file.expect({"log_joint": Expected("f8", ("chains",), finite=recorded.finite)})
     values = np.nan_to_num(file.arrays["log_joint"], nan=-np.inf)
-    if best != int(np.argmax(values)):
+    by = file.choice("published", publishes) if "published" in file.info else "best"
+    if by == "merged":
+        _check_matches(file, best)
+    if by == "best" and best != int(np.argmax(values)):
         file.fail(f"best_chain is {best}, which is not the chain with the highest log_joint")
     for index in range(n_chains):
         check_trace(file, recorded, f"trace_{index}_")
@@ -97,10 +102,20 @@ def check_chains(file: Contents, recorded: Recorded) -> None:
         file.fail(f"its trace goes beyond n_iter={n_iter}")
 
 
+def _check_matches(file: Contents, best: int) -> None:
+    """Which topics of each chain are merged into those of the published one: none twice."""
+    n_topics = file.sizes["K"]
+    file.expect({"matches": Expected("i8", ("chains", "K"), low=-1, high=n_topics - 1)})
+    for chain, row in enumerate(file.arrays["matches"]):
+        found = row[row >= 0]
+        if len(np.unique(found)) != len(found) or (chain == best and not np.array_equal(row, np.arange(n_topics))):
+            file.fail("the array 'matches' does not give each topic of the published chain one of each other chain")
+
+
 def topic_model(path: Path, arrays: Mapping[str, AnyArray], info: Any, model: Any) -> Contents:
     """The finished estimates of a topic model; what a kind of model has beside them is still to be checked."""
     file = Contents(path, arrays, info, K=getattr(model, "n_components", None))
-    check_chains(file, model._recorded)
+    check_chains(file, model._recorded, model._PUBLISHES)
     file.expect(_TOPICS)
     if min(file.sizes["K"], file.sizes["V"], file.sizes["D"]) == 0 or not np.any(arrays["alpha"] > 0):
         file.fail("it has no topics, words or documents")

@@ -74,7 +74,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         self.vocabulary_, self.empty_docs_ = corpus.vocabulary, corpus.empty_docs
         self.n_features_in_ = corpus.n_words
         self._text_options, self._reading = corpus.text_options, corpus.reading
-        self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
+        if self._matches is None:
+            self._set_arrays(self._word_counts_of(chain), chain.prior.alpha[0], chain.prior.beta)
+            return
+        by_word = published.merged([self._word_counts_of(one) for one in chains], self._matches)
+        alpha = published.merged([one.prior.alpha[0] for one in chains], self._matches)
+        self._set_arrays(by_word, alpha, np.mean([one.prior.beta for one in chains], axis=0))
 
     def _report(self, problem: Problem, best: Chain) -> bool:
         learns_documents = problem.plan.learn_alpha or self._learns_rows()
@@ -86,12 +91,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         return False
 
     def _probe_names(self) -> list[str]:
-        """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
         return probes_of(repeated(self.corpus_, getattr(self, "n_paths", 1))).names
-
-    def _chain_groups(self) -> list[list[int]]:
-        """Chains that draw from the same posterior, by their numbers."""
-        return [list(range(len(self.traces_)))]
 
     def _word_counts_of(self, chain: Chain) -> FloatArray:
         """Expected counts plus β by word [V, K]."""
@@ -145,7 +145,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def doc_topic_(self) -> FloatArray:
         check_is_fitted(self, "seed_")
         if self._doc_topic is None:
-            self._doc_topic = self._doc_topic_of(self.chains_[self.best_chain_])
+            if self._matches is None:
+                self._doc_topic = self._doc_topic_of(self.chains_[self.best_chain_])
+            else:
+                shares = published.merged([self._doc_topic_of(chain) for chain in self.chains_], self._matches)
+                self._doc_topic = shares / shares.sum(axis=1, keepdims=True)
         return self._doc_topic
 
     def _check_corpus(self, path: Path, corpus: Corpus) -> None:
@@ -154,7 +158,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
 
     def _fitted_numbers(self) -> list[Any]:
         """Topics, priors, log joints or bounds, and in subclasses whatever else their models learn."""
-        return [self._by_word, self.alpha_, self.beta_, self.log_joint_]
+        merged = [] if self._matches is None else [self._matches]  # which the documents' shares follow from
+        return [self._by_word, self.alpha_, self.beta_, self.log_joint_, *merged]
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
         """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
@@ -346,7 +351,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
             "text_options": self._text_options,
             "reading": self._reading,
         }
-        return arrays | self._own_arrays() | self._trace_arrays(), info
+        matches, published_by = self._published_part()
+        return arrays | self._own_arrays() | self._trace_arrays() | matches, info | published_by
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
         self._check_own(stored_checks.topic_model(stored.path(MODEL), arrays, info, self))

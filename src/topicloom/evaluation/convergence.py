@@ -24,7 +24,8 @@ import numpy as np
 from topicloom._types import FloatArray
 from topicloom.corpus._checks import check_length, check_number, check_whole, items, texts
 from topicloom.corpus.frames import to_frame
-from topicloom.diagnostics._draws import (
+from topicloom.errors import InputError, counted
+from topicloom.evaluation._draws import (
     autocorrelation_of,
     check_draws,
     ess_bulk_of,
@@ -37,7 +38,6 @@ from topicloom.diagnostics._draws import (
     rhat_of,
     summary_of,
 )
-from topicloom.errors import InputError, counted
 
 _ESS_PER_CHAIN = 100  # what Vehtari et al. (2021) ask for
 
@@ -318,6 +318,7 @@ class Verdict:
     enough: bool  # no effective sample size is below what is wanted
     more_sweeps: int | None  # to run per chain, at least; None if it cannot be estimated
     text: str
+    line: str = ""  # the same in short
 
     def __str__(self) -> str:
         return self.text
@@ -372,10 +373,12 @@ def verdict(
     if unknown.any():
         found, first = counted(int(unknown.sum()), "quantities"), table.names[int(unknown.argmax())]
         text = f"The chains cannot be judged: draws of {found} are NaN or infinite (the first is {first})."
-        return Verdict(False, False, None, f"{text} Find out where they come from, or leave these quantities out.")
+        remedy = " Find out where they come from, or leave these quantities out."
+        return Verdict(False, False, None, text + remedy, text)
     sizes = np.where(np.isnan(table.rhat), np.inf, np.minimum(table.ess_bulk, table.ess_tail))
     if np.isinf(sizes).all():
-        return Verdict(True, True, 0, "No quantity changes in any chain, so that there is nothing to compare.")
+        text = "No quantity changes in any chain, so that there is nothing to compare."
+        return Verdict(True, True, 0, text, text)
     return _judged(table, sizes, float(max_rhat), float(wanted), int(sweeps_per_draw))
 
 
@@ -407,7 +410,11 @@ def _judged(table: Summary, sizes: FloatArray, max_rhat: float, min_ess: float, 
         sentences.append("If R-hat does not fall then, the chains are in different regions and may stay there.")
     if table.n_chains == 1:
         sentences.append("One chain cannot show what another would find: run several.")
-    return Verdict(agree, enough, more, " ".join(sentences))
+    left = f", about {more:,} more sweeps per chain are needed" if more and table.n_chains > 1 else ""
+    line = f"{who} {found}: R-hat up to {shown}, effective sample size from {math.floor(smallest):,} on{left}."
+    if table.n_chains == 1:
+        line = f"One chain cannot show whether another would find the same. {line} Run 4 chains."
+    return Verdict(agree, enough, more, " ".join(sentences), line)
 
 
 def _rounded_up(number: float) -> int:

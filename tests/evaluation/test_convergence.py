@@ -12,9 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
-from tests.diagnostics.make_reference import KINDS, PROBS, REFERENCE, Draws
-from topicloom.diagnostics import _draws, convergence
-from topicloom.diagnostics.convergence import (
+from tests.evaluation.make_reference import KINDS, PROBS, REFERENCE, Draws
+from topicloom.errors import InputError
+from topicloom.evaluation import _draws, convergence
+from topicloom.evaluation.convergence import (
     autocorrelation,
     ess_bulk,
     ess_mean,
@@ -26,7 +27,6 @@ from topicloom.diagnostics.convergence import (
     summary,
     verdict,
 )
-from topicloom.errors import InputError
 
 MEASURES = {f.__name__: f for f in (rhat, ess_bulk, ess_tail, ess_mean, mcse_mean, mcse_sd)}
 CASES = json.loads(REFERENCE.read_text(encoding="utf-8"))["cases"]
@@ -67,7 +67,7 @@ def test_reference_has_every_kind_and_says_what_made_it() -> None:
     assert {case["kind"] for case in CASES} == set(KINDS)
     assert {case["arguments"][1] for case in CASES} >= {1, 2, 4}
     assert content["arviz"]
-    assert content["made by"] == "tests/diagnostics/make_reference.py"
+    assert content["made by"] == "tests/evaluation/make_reference.py"
 
 
 # -- slow versions of one quantity, by the letter of the paper ------------------------------------------------

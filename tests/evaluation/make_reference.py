@@ -1,6 +1,6 @@
 """Draws with known seeds, and ArviZ's measures of them, which tests compare with. ArviZ is needed to write them only.
 
-Run ``python tests/diagnostics/make_reference.py`` where ArviZ is installed to write ``arviz_reference.json`` again.
+Run ``python tests/evaluation/make_reference.py`` where ArviZ is installed to write ``arviz_reference.json`` again.
 Draws are made of uniform numbers alone, since the streams of other distributions may change from one version of NumPy
 to the next. ArviZ gives no R-hat of one chain; for one, it is put together of ArviZ's own parts.
 """
@@ -114,7 +114,7 @@ def main() -> None:
         check = {"first": draws[0, 0], "sum": float(np.abs(draws).sum())}
         cases.append({"kind": kind, "arguments": given, **check, **values, "mcse_quantile": quantiles})
     content = {
-        "made by": "tests/diagnostics/make_reference.py",
+        "made by": "tests/evaluation/make_reference.py",
         "arviz": arviz.__version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
