@@ -178,6 +178,15 @@ def test_names_of_a_chain_that_is_no_longer_published_are_dropped(model: Any, tm
     assert load(tmp_path / "model").topic_names_ == (None, None, None)
 
 
+def test_publishing_another_chain_drops_names_from_the_copy_alone(model: Any) -> None:
+    model.set_topic_names({1: "sport"})
+    assert model._publishing("best", model.best_chain_).topic_names_ == (None, "sport", None)
+    with pytest.warns(TopicNamesWarning, match="is published now"):
+        other = model._publishing("medoid", 1 - model.best_chain_)
+    assert other.topic_names_ == (None, None, None)
+    assert model.topic_names_ == (None, "sport", None)
+
+
 @pytest.mark.parametrize(
     "names",
     [None, [], {"chain": 0}, {"chain": 0, "topics": ["a", "b"]}, {"chain": 0, "topics": ["a", "a", None]},

@@ -78,7 +78,7 @@ MaxIter = int | Literal["auto"] | Converged
 
 def stopping_rule(max_iter: Any) -> Converged | None:
     """The rule that a parameter ``max_iter`` stands for; None if it is a number of sweeps."""
-    if max_iter == "auto":
+    if isinstance(max_iter, str) and max_iter == "auto":
         return Converged()
     return max_iter if isinstance(max_iter, Converged) else None
 

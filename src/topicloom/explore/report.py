@@ -50,7 +50,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 _ALWAYS = ("n_components", "max_iter", "method")
-_NO_MATTER = {"checkpoint_dir", "checkpoint_every", "n_jobs", "verbose", "random_state"}  # of which no result depends
+_NO_MATTER = {"checkpoint_dir", "checkpoint_every", "keep_draws", "n_jobs", "verbose", "random_state"}  # of no result
 _SEED_WORDS = "seed-words.json"
 _FLAGS = {
     "transpose": {True: "--transpose", False: "--no-transpose"},

@@ -220,6 +220,7 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
             other.best_chain_, other.n_iter_ = index, chains[index].sweep
             other._published_by, other._matches = by, matches
             other._publish(other._stored_problem(cast(Stored, self._stored), self.seed_), chains)
+            other._keep_names(self._saved_names())
         return other
 
     @classmethod
@@ -343,11 +344,6 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
         check_is_fitted(self, "seed_")
         kind, params = type(self).__name__, self._params_to_save(None)
         save_model(as_path(path), kind, params, self.seed_, self._parts(corpus), self._names_part())
-
-    def _names_part(self) -> dict[str, Any] | None:
-        """Names of topics, for the manifest."""
-        saved = self._saved_names()
-        return None if saved is None else saved.to_json()
 
     def _parts(self, corpus: bool) -> dict[str, Part]:
         """Files of a saved model."""

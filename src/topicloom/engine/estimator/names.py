@@ -149,8 +149,13 @@ class NamedTopics:
     def _saved_names(self) -> SavedNames | None:
         return None if self._topic_names is None else SavedNames(self.best_chain_, self._topic_names)
 
+    def _names_part(self) -> dict[str, Any] | None:
+        """Names of topics, for the manifest."""
+        saved = self._saved_names()
+        return None if saved is None else saved.to_json()
+
     def _keep_names(self, before: SavedNames | None) -> None:
-        """After more sweeps: names stay with the chain that has them."""
+        """Names stay with the chain that has them, if it is still the one that is published."""
         self._topic_names = None
         if before is None:
             return
@@ -161,7 +166,7 @@ class NamedTopics:
             )
         if before.chain != self.best_chain_:
             warn(
-                f"chain {self.best_chain_} is now the likeliest, and topics had been named in chain {before.chain}. "
+                f"chain {self.best_chain_} is published now, and topics had been named in chain {before.chain}. "
                 "The names are dropped, since topics of two chains have nothing in common.",
                 TopicNamesWarning,
             )
