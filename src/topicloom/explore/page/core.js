@@ -4,6 +4,7 @@
 //   core, docs                     the blocks "data-core" and "data-docs" (docs is null until it is read; see withDocs)
 //   withDocs()                     Promise of docs
 //   textOf(position)               Promise of {text, cut, tokens} of a document in the page, or null
+//   docTitle(at)                   what a document is called
 //   position(row)                  where a document of the corpus is in docs, or -1
 //   wordNumber(text)               number of a word in core.words, or -1; wordText(number) the other way round
 //   docs.terms                     texts of all words that docs.words numbers
@@ -84,6 +85,12 @@ async function textOf(at) {
   if (!size || (!textBlocks.has(i) && !document.getElementById(id))) return null;
   if (!textBlocks.has(i)) textBlocks.set(i, unpack(id));
   return (await textBlocks.get(i)).docs[at % size] ?? null;
+}
+
+// What a document is called: its title, or its number if it has none but that.
+function docTitle(at) {
+  const title = docs.title[at] || docs.id[at];
+  return !title || title === String(docs.row[at]) ? `${capital(core.doc_name)} ${docs.row[at]}` : title;
 }
 
 const position = (row) => docs.position.get(row) ?? -1;

@@ -117,7 +117,7 @@ async function renderDocument(view, [given]) {
     return missing(view, `This page does not have ${core.doc_name} ${given}.${why}`);
   }
   const entry = await textOf(at);
-  view.append(el("p", { class: "kicker" }, capital(core.doc_name)), el("h1", { dir: "auto" }, short(docs.title[at] || docs.id[at] || "(empty)", 300)), docFacts(at));
+  view.append(el("p", { class: "kicker" }, capital(core.doc_name)), el("h1", { dir: "auto" }, short(docTitle(at), 300)), docFacts(at));
   const body = textSection(at, entry);
   view.append(el("div", { class: "split wide-left" }, el("div", { class: "stack" }, body), el("div", { class: "stack" }, topicsOfDocument(at, body), neighboursSection(at))));
   return undefined;
@@ -135,8 +135,8 @@ function topicsOfDocument(at, body) {
       bars(drawing, width, { rows: rows.map(([k, theta]) => ({ label: `${k} ${short(topicName(k))}`, value: theta, color: colorOf(k), href: link("topic", [k]), data: { topic: k }, lines: [`${k} ${topicName(k)}`, `${percent(theta)} of the ${core.doc_name}`] })) }),
     rows: () => [["topic", "name", "share"], ...rows.map(([k, theta]) => [k, topicName(k), theta])],
   });
-  const only = el("select", { "aria-label": "Colour the words of", on: { change: () => body.only(only.value) } }, el("option", { value: "" }, say("all topics")), rows.map(([k]) => el("option", { value: k }, `${k} ${short(topicName(k), 60)}`)));
-  return section(say("Topics"), {}, chart, el("label", { class: "field inline" }, "Colour the words of", only));
+  const only = el("select", { "aria-label": say("Colour the words of"), on: { change: () => body.only(only.value) } }, el("option", { value: "" }, say("all topics")), rows.map(([k]) => el("option", { value: k }, `${k} ${short(topicName(k), 60)}`)));
+  return section(say("Topics"), {}, chart, el("label", { class: "field inline" }, say("Colour the words of"), only));
 }
 
 function textSection(at, entry) {
@@ -216,7 +216,7 @@ async function renderDocuments(view, _parts, query) {
     { title: "Title", value: (row) => docs.title[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
     { title: say(topic === null ? "Largest topic" : "Topic"), value: (row) => topic ?? docs.topics[row.at][0]?.[0] ?? null, cell: (row) => (topic === null ? largestTopic(row.at) : topicLink(topic)), class: "topic-cell" },
     { title: "Share", numeric: true, value: theta, cell: (row) => (theta(row) === null ? "–" : barCell(theta(row), 1, colorOf(topic ?? docs.topics[row.at][0][0]))), class: "share-cell" },
-    { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
+    { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at], class: "minor" },
     ...optional.map(([key, title]) => ({ title, value: (row) => (Array.isArray(docs[key][row.at]) ? docs[key][row.at].join(", ") : docs[key][row.at]), cell: (row) => [docs[key][row.at] ?? "–"].flat().join(", ") })),
   ];
   const list = table({ name: "documents", caption: `${capital(core.doc_name)}s`, columns, rows, sort: topic === null ? [0, "ascending"] : [3, "descending"], empty: "None." });

@@ -91,7 +91,7 @@ function topicLink(k, { number: numbered = true, query = {} } = {}) {
 
 const wordLink = (word, attributes = {}) => el("a", { class: "word-link", href: link("word", [word]), dir: "auto", ...attributes }, short(word, 60));
 
-const docLink = (at, text = docs.title[at]) => el("a", { class: "doc-link", href: link("document", [docs.row[at]]), dir: "auto" }, short(text || docs.id[at] || "(empty)"));
+const docLink = (at) => el("a", { class: "doc-link", href: link("document", [docs.row[at]]), dir: "auto" }, short(docTitle(at)));
 
 // -- tooltips --------------------------------------------------------------------------------------------------------
 

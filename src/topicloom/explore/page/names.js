@@ -22,7 +22,7 @@ function topicActions(k) {
     { class: "actions" },
     button("Rename", () => renameDialog(k), { id: "rename" }),
     button(names.note(k) ? "Edit note" : "Add note", () => noteDialog(k), { id: "annotate" }),
-    button("Merge with …", () => mergeDialog(k), { id: "merge" }),
+    core.topics.length > 1 && button("Merge with …", () => mergeDialog(k), { id: "merge" }),
     members.length > 1 && button("Split", split, { id: "split" }),
     button(hidden ? "Unhide" : "Hide", hide, { id: "hide" }),
   );

@@ -12,7 +12,7 @@ function renderOverview(view) {
     el("p", { class: "lead" }, `${core.kind} with ${plural(core.topics.length, say("topic"))}, fitted to ${plural(core.n_docs, core.doc_name)}.`),
     tiles(),
     hidden > 0 && hiddenNotice(hidden),
-    el("div", { class: "split wide-left" }, section(say("Map of topics"), { class: "map-card" }, map), section(say("Tree of topics"), { class: "tree-card" }, topicTree(topics))),
+    core.topics.length > 1 && el("div", { class: "split wide-left" }, section(say("Map of topics"), { class: "map-card" }, map), section(say("Tree of topics"), { class: "tree-card" }, topicTree(topics))),
     topicsSection(topics, map.highlight),
   ]);
 }

@@ -108,7 +108,7 @@ function foundDocs({ docs: list, n }) {
   const columns = [
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.row[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
     { title: say("Largest topic"), value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
-    { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
+    { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at], class: "minor" },
   ];
   const rows = list.map((at) => ({ at, data: { row: docs.row[at] } }));
   const note = n > list.length ? `The best ${count(list.length)} of ${count(n)}.` : null;

@@ -107,6 +107,7 @@ async function start() {
   }
   document.getElementById("brand").textContent = visible(short(core.title));
   drawFoot();
+  fill(document.getElementById("query"), { placeholder: say("Search words and documents"), "aria-label": say("Search words and documents") });
   startSearch();
   document.getElementById("edits").addEventListener("click", namesDialog);
   document.getElementById("keys").addEventListener("click", keysDialog);

@@ -75,7 +75,7 @@ function wordDocuments(term, text) {
   const columns = [
     { title: capital(core.doc_name), value: (row) => docs.title[row.at], csv: (row) => docs.id[row.at], cell: (row) => docLink(row.at), class: "title-cell" },
     { title: "Count", numeric: true, value: (row) => row.n },
-    { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at] },
+    { title: "Tokens", numeric: true, value: (row) => docs.tokens[row.at], class: "minor" },
     { title: say("Largest topic"), value: (row) => docs.topics[row.at][0]?.[0] ?? null, cell: (row) => largestTopic(row.at), class: "topic-cell" },
   ];
   const about = `${plural(rows.length, core.doc_name)} with it${core.documents.sampled ? `, of the ${count(core.documents.n)} in this page` : ""}.`;
