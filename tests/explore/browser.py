@@ -72,6 +72,7 @@ class Visit:
         page.goto("about:blank")
         page.goto(f"{self.address}#/{route}")
         page.wait_for_selector("html[data-docs]")
+        self._drawn(page)
         return page
 
     def go(self, route: str) -> None:
@@ -80,13 +81,18 @@ class Visit:
         assert before == "1"
         self.page.evaluate("hash => { location.hash = hash }", f"#/{route}")
         self.page.wait_for_selector("#view > :not([data-old])")
+        self._drawn(self.page)
 
-    def until(self, expression: str, argument: Any = None) -> None:
+    def _drawn(self, page: Any) -> None:
+        """Wait for the figures: each is drawn when its width is known."""
+        self.until("[...document.querySelectorAll('svg.drawing')].every(s => s.hasAttribute('height'))", page=page)
+
+    def until(self, expression: str, argument: Any = None, *, page: Any = None) -> None:
         """Wait until an expression holds; asked from here, since the page's policy forbids to compile text."""
         end = time.monotonic() + 15
-        while not self.page.evaluate(expression, argument):
+        while not (page or self.page).evaluate(expression, argument):
             assert time.monotonic() < end, f"never true: {expression}"
-            self.page.wait_for_timeout(30)
+            (page or self.page).wait_for_timeout(30)
 
     def texts(self, selector: str) -> list[str]:
         return self.page.locator(selector).all_inner_texts()
