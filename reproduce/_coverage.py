@@ -12,10 +12,11 @@ from scipy.special import ndtri
 
 from reproduce._common import note, table
 from reproduce._compound_synthetic import aligned
-from topicloom import CompoundLDA, Corpus
+from topicloom import LDA, CompoundLDA, Corpus
 from topicloom._types import FloatArray, Int64Array
 from topicloom.datasets import synthetic_compound
 from topicloom.diagnostics.topic_stability import stability
+from topicloom.evaluation import label_prevalence
 
 K, V, LENGTH = 4, 50, 50
 ALPHA, GAMMA, ETA = 1.0, 3.0, 0.1
@@ -133,11 +134,23 @@ def of_labels(seed: int, sizes: Sequence[int], sweeps: int, known: bool, judge: 
         judge.add(f"by labels, {of}, before", *old, truth, order)
 
 
+def of_plain(seed: int, sizes: Sequence[int], sweeps: int, known: bool, judge: Judge) -> None:
+    """``label_prevalence`` of a plain LDA, which knows nothing of the labels."""
+    made = make(seed, sizes, mixed=False)
+    given: dict[str, Any] = {"topic_word_prior": ETA, "learn_priors": True} if known else {}
+    model = LDA(K, max_iter=sweeps, random_state=seed, **given).fit(made.corpus)
+    order, alpha = aligned(model.topic_word_, made.phi), model.alpha_
+    size = made.corpus.doc_lengths + alpha.sum()
+    found = label_prevalence(model.doc_topic_, made.label, size, base=alpha, level=LEVEL)
+    judge.add("label_prevalence", found.lower, found.upper, made.pi, order)
+
+
 def collections_table(n_corpora: int, sweeps: int, sizes: Sequence[str]) -> str:
     settings: tuple[tuple[str, Callable[..., None], dict[str, Any]], ...] = (
         ("collections", of_collections, {}),
         ("labels = true collections, fitted as one", of_labels, {"mixed": False}),
         ("labels across two collections", of_labels, {"mixed": True}),
+        ("labels, plain LDA", of_plain, {}),
     )
     rows: dict[tuple[str, str, str], list[str]] = {}
     for name, study, more in settings:

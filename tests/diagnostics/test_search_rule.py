@@ -193,5 +193,5 @@ def test_rounds_grow_and_the_last_has_everything() -> None:
     assert [one.n_docs for one in rounds] == [75, 150, 400]
     assert plan_rounds(800, 4, folds, False) == rounds[-1:]
     assert len(plan_rounds(60, 4, folds, True)) == 1  # too short for a look
-    assert len(tasks_of([2, 3], rounds[0], last=False)) == 4  # each with half the sweeps, too
+    assert len(tasks_of([2, 3], rounds[0], last=False)) == 2  # which are scored at half the sweeps, too
     assert len(tasks_of([2, 3], rounds[-1], last=True)) == 16

@@ -39,7 +39,7 @@ def test_topics_sizes_and_parameters(model: LDA) -> None:
 
 
 def test_names_and_verdict_if_there_are_any(model: LDA, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "topic_names_", ["<i>sport</i>", None], raising=False)
+    monkeypatch.setattr(type(model), "topic_names_", ("<i>sport</i>", None))
     monkeypatch.setattr(type(model), "verdict_", "The chains agree. R-hat is 1.", raising=False)
     text = seen(model._repr_html_())
     assert "0 <i>sport</i> " in text

@@ -34,14 +34,6 @@ def test_moments_and_limits_are_those_of_the_drawn_bootstrap() -> None:
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     assert np.all(np.abs(found.lower - low) < 0.15 * (high - low))
     assert np.all(np.abs(found.upper - high) < 0.15 * (high - low))
-    own = label_prevalence(theta, label, size, of="documents")
-    drawn = np.concatenate(
-        [mean_shares(stream(9, i), [(slice(0, 25), parameters)], label, 2, ALPHA, "documents") for i in range(2500)]
-    )
-    low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-    assert np.all(np.abs(own.mean - drawn.mean(axis=0)) < 0.06 * drawn.std(axis=0))
-    assert np.all(np.abs(own.lower - low) < 0.15 * (high - low))
-    assert np.all(np.abs(own.upper - high) < 0.15 * (high - low))
 
 
 def test_the_exact_variance_of_the_bootstrap() -> None:
@@ -137,5 +129,3 @@ def test_what_does_not_fit_is_refused() -> None:
         label_prevalence(theta, [1] * 4, size, weights=[-1.0, 1.0, 1.0, 1.0])
     with pytest.raises(InputError, match="theta is empty"):
         label_prevalence([], [1] * 4, size)
-    with pytest.raises(InputError, match="of="):
-        label_prevalence(theta, [1] * 4, size, of="all")  # type: ignore[arg-type]

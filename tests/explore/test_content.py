@@ -90,7 +90,7 @@ def test_the_map_shows_jensen_shannon_distances(core: dict[str, Any], model: Any
 
 def test_measures_verdict_and_chains_are_those_of_diagnostics(core: dict[str, Any], model: Any) -> None:
     found, judged = topic_diagnostics(model), diagnose(model)
-    assert core["verdict"] == judged.verdict.text
+    assert core["verdict"] == judged.verdict.line == model.verdict_
     for k, topic in enumerate(core["topics"]):
         measures = topic["measures"]
         assert measures["tokens"] == found.tokens[k]

@@ -22,7 +22,7 @@ def test_every_document_has_its_row(data: dict[str, Any], model: Any, corpus: to
     assert docs["tokens"] == corpus.doc_lengths.tolist()
     assert docs["time"][:6] == [1990, 1991, 1992, 1993, 1994, 1990]
     assert docs["group"][:3] == ["right", "left", "left"]
-    assert docs["title"][0] == texts()[0][:80].rsplit(" ", 1)[0] + " …"
+    assert docs["title"][0] == "doc 0: " + texts()[0][:80].rsplit(" ", 1)[0] + " …"
     assert docs["title"][7] == "doc 7"  # it has no text
     for d, pairs in enumerate(docs["topics"]):
         expected = {k: p for k, p in enumerate(model.doc_topic_[d]) if p >= 0.01}

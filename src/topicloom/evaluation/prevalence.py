@@ -1,17 +1,15 @@
 """How much of the documents with each label a topic makes up, with intervals: of any model, without sampling."""
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
-from topicloom.corpus._checks import as_numbers, check_choice, check_number, items
+from topicloom.corpus._checks import as_numbers, check_number, items
 from topicloom.errors import InputError
 from topicloom.evaluation.topics import check_alpha, check_distributions
-
-Of: TypeAlias = Literal["population", "documents"]
 
 
 class LabelPrevalence(NamedTuple):
@@ -32,7 +30,6 @@ def label_prevalence(
     base: AnyArray | None = None,
     weights: AnyArray | None = None,
     level: float = 0.9,
-    of: Of = "population",
 ) -> LabelPrevalence:
     """Mean share of each topic in the documents of each label, with intervals that come from documents and their size.
 
@@ -47,14 +44,11 @@ def label_prevalence(
         Tokens of each document plus the sum of its prior α: the sum of the Dirichlet parameters of its shares.
     base : array of shape (n_topics,), optional
         α of documents. With it each label has one more document, drawn from this prior, so that a label of one or two
-        documents does not look certain. Only for ``of="population"``.
+        documents does not look certain.
     weights : array of shape (n_docs,), optional
         How much each document counts, for instance its tokens. Default: all the same.
     level : float, default=0.9
         Probability of the intervals.
-    of : {"population", "documents"}, default="population"
-        What a share is. Of the *population*: the mean share in documents like these, of which these are a sample. Of
-        the *documents*: the mean over these documents, which is known better.
 
     Returns
     -------
@@ -68,6 +62,9 @@ def label_prevalence(
     1)``, where S is the variance of θ_d over documents and V the mean of their own variances; for unequal ones they are
     those of the linearised ratio. Limits are quantiles of the beta distribution with these moments, so that nothing is
     drawn and the same documents give the same limits.
+
+    Shares are those of the population: documents like these, of which these are a sample. At 90% the intervals of a
+    plain LDA hold the truth in 85% to 91% of the cases (``python -m reproduce.calibration --sections coverage``).
 
     Of one ``theta`` the interval knows nothing of how the topics themselves might be different. A document's shares are
     drawn toward the prior that all labels have in common; where documents are short this draws labels together.
@@ -84,7 +81,6 @@ def label_prevalence(
     >>> bool((found.lower < found.mean).all() and (found.mean < found.upper).all())
     True
     """
-    check_choice("of", of, ("population", "documents"))
     if not 0 < check_number("level", level, 0.0, 1.0) < 1:
         raise InputError(f"level={level} must lie between 0 and 1, for instance 0.9.")
     states: list[Any] = [theta] if isinstance(theta, np.ndarray) or _is_table(theta) else list(theta)
@@ -103,7 +99,7 @@ def label_prevalence(
                 f"theta has {len(shares)} documents and concentration {len(size)}; give one entry for each document."
             )
         prior = None if base is None else check_alpha(np.asarray(base), shares.shape[1])
-        moments.append(_moments(shares, size, number, len(names), weight, prior, of))
+        moments.append(_moments(shares, size, number, len(names), weight, prior))
     mean = np.mean([own for own, _ in moments], axis=0)
     variance = np.mean([own for _, own in moments], axis=0) + np.var([own for own, _ in moments], axis=0)
     return LabelPrevalence(
@@ -129,7 +125,7 @@ def beta_limits(mean: AnyArray, variance: AnyArray, level: float) -> tuple[Float
 
 def _moments(
     theta: FloatArray, size: FloatArray, number: Int64Array, n_labels: int, weight: FloatArray,
-    base: FloatArray | None, of: Of,
+    base: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """Mean and variance [G, K] of the labels' mean shares."""
     means, variances = np.zeros((2, n_labels, theta.shape[1]))
@@ -140,7 +136,7 @@ def _moments(
         own, concentration, counts = theta[rows], size[rows], weight[rows]
         if not np.any(counts > 0):
             counts = np.ones(len(rows))
-        if base is not None and of == "population":
+        if base is not None:
             own = np.concatenate((own, (base / base.sum())[None]))
             concentration = np.append(concentration, base.sum())
             counts = np.append(counts, counts.mean())
@@ -149,11 +145,8 @@ def _moments(
         mean = (relative[:, None] * own).sum(axis=0) / n
         within = own * (1.0 - own) / (concentration + 1.0)[:, None]
         squared = relative[:, None] ** 2
-        if of == "documents":
-            variance = (squared * within).sum(axis=0) / n**2
-        else:
-            variance = (squared * ((own - mean) ** 2 + 2.0 * within)).sum(axis=0) / (n * (n + 1))
-        means[g], variances[g] = mean, variance
+        means[g] = mean
+        variances[g] = (squared * ((own - mean) ** 2 + 2.0 * within)).sum(axis=0) / (n * (n + 1))
     return means, variances
 
 

@@ -223,7 +223,7 @@ def _diagnosis(source: Source) -> tuple[Any, str | None]:
         return None, f"Convergence is not known: {error}"
     except StorageError:  # it was saved without its corpus
         return None, None
-    return found, found.verdict.text
+    return found, found.verdict.line or found.verdict.text
 
 
 def _chains(diagnosis: Any, k: int) -> list[int] | None:

@@ -110,10 +110,11 @@ def table(source: Source, docs: Documents, words: WordTable) -> dict[str, Any]:
     n_core = len(words)
     rows = [int(d) for d in docs.rows]
     ids = [clean(corpus.ids[d]) if corpus.ids is not None else str(d) for d in rows]
+    named = not all(name.isdigit() for name in ids)
     found: dict[str, Any] = {
         "row": rows,
         "id": ids,
-        "title": [_title(docs, d) or name for d, name in zip(rows, ids, strict=True)],
+        "title": [_title(docs, d, name, named) for d, name in zip(rows, ids, strict=True)],
         "topics": [_topics(theta[d]) for d in rows],
         "tokens": corpus.doc_lengths[docs.rows].tolist(),
         **_known(corpus, rows),
@@ -123,11 +124,13 @@ def table(source: Source, docs: Documents, words: WordTable) -> dict[str, Any]:
     return {**found, "vocabulary": [clean(source.vocabulary[v]) for v in more]}
 
 
-def _title(docs: Documents, d: int) -> str:
+def _title(docs: Documents, d: int, name: str, named: bool) -> str:
+    """A document's id, unless it is a number, and the first words of its text."""
     if docs.texts is None:
-        return ""
+        return name
     start = " ".join(clean(docs.texts[d][: 8 * _TITLE]).split())
-    return start if len(start) <= _TITLE else start[:_TITLE].rsplit(" ", 1)[0] + " …"
+    first = start if len(start) <= _TITLE else start[:_TITLE].rsplit(" ", 1)[0] + " …"
+    return ": ".join(part for part in (name if named else "", first) if part) or name
 
 
 def _topics(row: FloatArray) -> list[list[Any]]:

@@ -56,9 +56,7 @@ class JudgedChains:
             return None
         rule = stopping.stopping_rule(self.max_iter) or stopping.Converged()
         groups = self._chain_groups(len(self.traces_))
-        return stopping.judge(
-            self.traces_, groups, late, rule, sweeps_per_draw=self.trace_every, names=self._probe_names()
-        ).verdict.line
+        return stopping.judge(self.traces_, groups, late, rule, sweeps_per_draw=self.trace_every).verdict.line
 
     def _probe_names(self) -> list[str]:
         """Of what is recorded of chains so that they can be compared (``Trace.probes``)."""
