@@ -25,7 +25,7 @@ def test_fit_shows_progress_on_standard_error_and_topics_on_standard_output(
 ) -> None:
     result = run("fit", files / "texts.txt", "--out", tmp_path / "m", "-k", 3, "-n", 20)
     assert "60 documents" in result.stderr
-    assert "20/20" in result.stderr
+    assert "20 of 20 sweeps" in result.stderr
     assert "river" in result.stdout
     assert "topicloom:" not in result.stdout
     quiet = run("fit", files / "texts.txt", "--out", tmp_path / "q", "-k", 3, "-n", 20, "--quiet")

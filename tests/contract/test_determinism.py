@@ -83,6 +83,7 @@ ALLOWED = {
     "evaluation/clusters.py": "silhouettes of given distances: sums by NumPy",
     "evaluation/coherence.py": "norm with an axis, which NumPy computes itself",
     "evaluation/topic_maps.py": "within one_blas_thread",
+    "explore/families.py": "a product of sparse matrices of whole numbers, which needs no BLAS",
 }
 
 

@@ -43,6 +43,7 @@ def test_no_model_has_many_parameters(name: str) -> None:
 # What differs between models that have a parameter of one name, since the thing itself does.
 OTHER_TYPES = {
     "method", "sampler", "loss", "sampler_options",  # choices of its own
+    "max_iter",  # VariationalLDA stops by tol, not when chains agree
     "doc_topic_prior", "topic_word_prior",  # of labels α is one number and β is never learned
 }  # fmt: skip
 OTHER_DEFAULTS = {

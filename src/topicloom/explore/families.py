@@ -12,6 +12,7 @@ from topicloom.explore.documents import Documents, plain
 from topicloom.explore.source import Source
 from topicloom.explore.tokens import clean
 from topicloom.explore.words import N_BEST, WordTable
+from topicloom.numerics.product import product
 
 _MOST_PAIRS = 45  # differences of two collections: all pairs of ten,
 _MOST_DIFFERENCES = 6000  # or as many as have no more values than this: 24 collections with 20 topics
@@ -65,7 +66,7 @@ def _together(ptr: AnyArray, label: AnyArray, n: int) -> AnyArray:
     import scipy.sparse as sp
 
     has = sp.csr_array((np.ones(len(label), np.int64), label.astype(np.int64), ptr), shape=(len(ptr) - 1, n))
-    both = np.asarray((has.T @ has).todense())
+    both = np.asarray((has.T @ has).todense())  # sparse and whole: no BLAS
     np.fill_diagonal(both, 0)
     return both
 
@@ -205,6 +206,6 @@ def stationary(transition: FloatArray) -> FloatArray:
     """Shares of states in the long run, from an even start: of states that do not mix, those that it leads to."""
     lazy = (np.eye(len(transition)) + transition) / 2.0  # has the same limit, and states that take turns have one, too
     for _ in range(60):
-        lazy = lazy @ lazy
+        lazy = product(lazy, lazy)
         lazy /= lazy.sum(axis=1, keepdims=True)
     return np.asarray(lazy.mean(axis=0))

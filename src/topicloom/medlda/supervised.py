@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypedDict
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -31,9 +31,10 @@ from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
 
 
-class SupervisedSamplerOptions(parameters.SamplerOptions, total=False):
+class SupervisedSamplerOptions(TypedDict, total=False):
     """How topics and weights are drawn. What is left out is the model's default."""
 
+    n_mh: int  # steps per token of "mh"
     n_gibbs: int  # rounds over the weights in a sweep
     composition: Literal["mixture", "cycle", "doc", "word", "exp"]  # proposals of a token's steps
 

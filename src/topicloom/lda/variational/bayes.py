@@ -100,10 +100,13 @@ def _score(
 
 @bare_kernel
 def _value(fit: float, row: FloatArray, alpha: FloatArray, t: FloatArray) -> float:
-    """A document's part of the bound, without what is the same wherever its parameters are."""
+    """A document's part of the bound, without what is the same wherever its parameters are.
+
+    Their sum is not: parameters from before α was learned anew sum to another number.
+    """
     for k in range(row.shape[0]):
         fit += math.lgamma(row[k]) - (row[k] - alpha[k]) * np.log(t[k])
-    return fit
+    return float(fit - math.lgamma(sum_of(row)))
 
 
 @bare_kernel
