@@ -84,8 +84,9 @@ class Visit:
         self._drawn(self.page)
 
     def _drawn(self, page: Any) -> None:
-        """Wait for the figures: each is drawn when its width is known."""
-        self.until("[...document.querySelectorAll('svg.drawing')].every(s => s.hasAttribute('height'))", page=page)
+        """Wait for the figures: each is drawn when its width is known; those that are hidden have none."""
+        drawn = "s => s.hasAttribute('height') || !s.checkVisibility()"
+        self.until(f"[...document.querySelectorAll('svg.drawing')].every({drawn})", page=page)
 
     def until(self, expression: str, argument: Any = None, *, page: Any = None) -> None:
         """Wait until an expression holds; asked from here, since the page's policy forbids to compile text."""
