@@ -64,7 +64,7 @@ def label_prevalence(
     drawn and the same documents give the same limits.
 
     Shares are those of the population: documents like these, of which these are a sample. At 90% the intervals of a
-    plain LDA hold the truth in 85% to 91% of the cases (``python -m reproduce.calibration --sections coverage``).
+    plain LDA hold the truth in 84% to 91% of the cases (``python -m reproduce.calibration --sections coverage``).
 
     Of one ``theta`` the interval knows nothing of how the topics themselves might be different. A document's shares are
     drawn toward the prior that all labels have in common; where documents are short this draws labels together.
