@@ -7,7 +7,7 @@ STAMP = $(VENV)/.installed
 KILLS ?= 300
 N ?= 100000
 
-.PHONY: demo test fuzz torture determinism lint clean
+.PHONY: demo test docs fuzz torture determinism lint clean
 
 demo: $(STAMP)
 	$(BIN)/topicloom demo
@@ -15,6 +15,11 @@ demo: $(STAMP)
 # The last lines have the processor time: user + sys.
 test: $(STAMP)
 	@bash -c 'time $(BIN)/python -m pytest -n 2 --dist worksteal'
+
+# The site, in docs/_build/html. Tutorials are run; a warning is an error. Building needs no network.
+docs: $(VENV)/.docs-installed
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo "The site is in docs/_build/html/index.html."
 
 # Kills of fits, resumes and saves of every model, KILLS of them.
 torture: $(STAMP)
@@ -40,6 +45,10 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[test,plot]'
 	touch $(STAMP)
 
+$(VENV)/.docs-installed: $(STAMP) pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[test,plot,docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) docs/_build docs/api/generated .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

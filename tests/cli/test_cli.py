@@ -49,7 +49,7 @@ def test_every_command_has_help(run: Run, command: str) -> None:
 
 
 def test_the_page_on_the_command_line_leaves_no_option_out_and_invents_none(run: Run) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "command-line.md").read_text()
     explained = set(re.findall(r"--[a-z][a-z-]+", page))
     existing = {"--version"}
     for command in COMMANDS:

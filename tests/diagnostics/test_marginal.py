@@ -107,7 +107,7 @@ def mallets_estimates(words: np.ndarray, phi: np.ndarray, alpha: np.ndarray, n_p
     """MALLET's left-to-right without resampling, n times: the product of mean predictions, in the order of the text.
 
     A particle's past is never weighed by what it predicted, so the product is biased, however many particles there
-    are (docs/comparing-models.md).
+    are (docs/guide/comparing-models.md).
     """
     rng, every = np.random.default_rng(0), np.arange(n * n_particles)
     count, log_p = np.zeros((n * n_particles, len(alpha))), np.zeros(n)

@@ -146,7 +146,7 @@ def test_bounds_are_their_definitions(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_second_order_bound_is_near_the_exact_one(seed: int) -> None:
-    """Their difference, per token, on corpora of about 60 tokens; it is reported in docs/variational.md."""
+    """Their difference, per token, on corpora of about 60 tokens; it is reported in docs/guide/variational.md."""
     rng = np.random.default_rng(seed)
     corpus = oracle.tiny_corpus([rng.integers(0, 6, 15).tolist() for _ in range(4)], 6)
     prior = oracle.make_prior(np.full(3, 0.5), np.full(6, 0.5), 4)

@@ -1,5 +1,6 @@
 """The pages tell the truth: their code runs, their links lead somewhere, and they leave nothing out."""
 
+import importlib
 import inspect
 import re
 import textwrap
@@ -16,7 +17,8 @@ from topicloom.lda.gibbs import sampler_names
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+BUILT = {"_build", "generated"}
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(p for p in DOCS.rglob("*.md") if not BUILT & {*p.parts})]
 NOT_RUN = "# not run:"
 
 
@@ -103,9 +105,23 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(file), f"{page.name} links to {target}; {file.name} has no such heading"
 
 
+def toctrees(page: Path) -> Iterator[Path]:
+    """The pages that a page's tables of contents list."""
+    for block in blocks(page):
+        if block.language == "{toctree}":
+            for name in re.findall(r"^[\w/-]+$", block.code, flags=re.MULTILINE):
+                yield page.parent / f"{name}.md"
+
+
 def test_every_page_can_be_reached_from_the_index() -> None:
-    linked = set(re.findall(r"\]\(([\w/-]+\.md)", prose(DOCS / "index.md")))
-    assert linked == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"index.md"}
+    reached, todo = set(), [DOCS / "index.md"]
+    while todo:
+        page = todo.pop()
+        assert page.exists(), f"a table of contents lists {page}, which does not exist"
+        if page not in reached:
+            reached.add(page)
+            todo.extend(toctrees(page))
+    assert {page for page in PAGES if DOCS in page.parents} == reached
 
 
 def in_code(page: str) -> set[str]:
@@ -122,31 +138,61 @@ def options_of(model: Any) -> set[str]:
 
 
 def test_every_option_of_lda_and_every_sampler_is_explained() -> None:
-    assert options_of(topicloom.LDA) | {*sampler_names()} <= in_code("lda.md")
+    assert options_of(topicloom.LDA) | {*sampler_names()} <= in_code("guide/lda.md")
 
 
 def test_every_option_of_variational_lda_is_explained() -> None:
-    assert options_of(topicloom.VariationalLDA) <= in_code("variational.md")
+    assert options_of(topicloom.VariationalLDA) <= in_code("guide/variational.md")
 
 
 def test_every_option_of_labeled_models_is_explained() -> None:
-    assert options_of(topicloom.DependencyLDA) <= in_code("multilabel.md")
+    assert options_of(topicloom.DependencyLDA) <= in_code("guide/multilabel.md")
 
 
 def test_every_option_of_compound_lda_is_explained() -> None:
-    assert options_of(topicloom.CompoundLDA) <= in_code("compound.md")
+    assert options_of(topicloom.CompoundLDA) <= in_code("guide/compound.md")
 
 
 def test_every_option_of_supervised_models_is_explained() -> None:
-    assert options_of(topicloom.MedLDAClassifier) | options_of(topicloom.MedLDARegressor) <= in_code("medlda.md")
+    assert options_of(topicloom.MedLDAClassifier) | options_of(topicloom.MedLDARegressor) <= in_code("guide/medlda.md")
 
 
-def test_every_public_name_is_in_the_index() -> None:
-    assert {name for name in topicloom.__all__ if not name.startswith("_")} <= in_code("index.md")
+def in_reference() -> set[str]:
+    """Names that the API reference lists, with their modules."""
+    found = set()
+    for page in sorted((DOCS / "api").glob("*.md")):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if opening := re.match(r"\.\. currentmodule:: ([\w.]+)", line):
+                module = opening[1]
+            elif entry := re.match(r"   (\w+)$", line):
+                found.add(f"{module}.{entry[1]}")
+    return found
+
+
+# Modules whose public names are those of ``__all__``.
+MODULES = (
+    "topicloom",
+    "topicloom.datasets",
+    "topicloom.evaluation",
+    "topicloom.diagnostics",
+    "topicloom.explore.plots",
+)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    listed = in_reference()
+    for module in MODULES:
+        names = {name for name in importlib.import_module(module).__all__ if not name.startswith("_")}
+        public = {name for name in names if not inspect.ismodule(getattr(importlib.import_module(module), name))}
+        assert {f"{module}.{name}" for name in public} <= listed
+    for name in listed:
+        module, _, own = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), own), f"the reference lists {name}, which does not exist"
 
 
 def test_every_way_into_a_corpus_is_explained() -> None:
-    known = in_code("corpus.md")
+    known = in_code("guide/corpus.md")
     assert set(FORMATS) <= known
     assert {option for spec in FORMATS.values() for option in spec.options} <= known
     for function in (topicloom.from_texts, topicloom.from_matrix, topicloom.from_frame, topicloom.read):
@@ -159,6 +205,6 @@ def test_the_list_of_checks_that_cannot_hold_is_complete() -> None:
     contract = (ROOT / "tests/contract/test_sklearn.py").read_text(encoding="utf-8")
     found = re.search(r'MEET_FRACTIONS = """(.*?)"""', contract, re.DOTALL)
     assert found
-    assert {name for name in in_code("lda.md") if name.startswith("check_")} - {"check_estimator"} == set(
+    assert {name for name in in_code("guide/lda.md") if name.startswith("check_")} - {"check_estimator"} == set(
         found[1].split()
     )

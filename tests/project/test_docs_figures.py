@@ -54,14 +54,14 @@ def test_fractional_counts_and_streams_are_where_the_pages_say() -> None:
             refused.add(mode)
     assert refused == {"gibbs", "cvb_exact"}
     assert '`VariationalLDA` with any `method` but `"cvb_exact"`; that and `LDA` need whole counts' in page(
-        "migrating.md"
+        "guide/migrating.md"
     )
     assert STOCHASTIC_MODES == ("scvb0", "svb")
     streams = '`method="svb"` or `"scvb0"`'
-    assert f"| `partial_fit(X)` | the same, of `VariationalLDA` with {streams} |" in page("migrating.md")
-    assert f"| `update(new)` | `partial_fit(new)`, of `VariationalLDA` with {streams} |" in page("migrating.md")
-    assert "which have `batch_size`, `learning_decay` and `partial_fit`" in page("lda.md")
-    for name in ("migrating.md", "lda.md"):
+    assert f"| `partial_fit(X)` | the same, of `VariationalLDA` with {streams} |" in page("guide/migrating.md")
+    assert f"| `update(new)` | `partial_fit(new)`, of `VariationalLDA` with {streams} |" in page("guide/migrating.md")
+    assert "which have `batch_size`, `learning_decay` and `partial_fit`" in page("guide/lda.md")
+    for name in ("guide/migrating.md", "guide/lda.md"):
         assert not re.search(r"no `?partial_fit|there is no .*update", page(name))
 
 
@@ -77,21 +77,21 @@ def test_bounds_of_cvb_may_fall_and_the_pages_say_so() -> None:
             if np.any(np.diff(model.trace_.log_joint) < -1e-6):
                 falls.add(mode)
     assert falls == {"cvb", "cvb0"}
-    assert "The bound of `cvb` and `cvb0` may fall" in page("variational.md")
-    assert 'may fall between records with `"cvb"` and `"cvb0"`' in page("lda.md")
+    assert "The bound of `cvb` and `cvb0` may fall" in page("guide/variational.md")
+    assert 'may fall between records with `"cvb"` and `"cvb0"`' in page("guide/lda.md")
 
 
 def test_errata_count_their_papers() -> None:
-    papers = re.findall(r"^## ", (ROOT / "docs" / "errata.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    papers = re.findall(r"^## ", (ROOT / "docs" / "papers/errata.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert len(papers) == 5
-    assert "All five papers are implemented." in page("errata.md")
+    assert "All five papers are implemented." in page("papers/errata.md")
 
 
 # -- samplers ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_lines_by_which_auto_chooses_are_those_in_the_code() -> None:
-    text = page("samplers.md")
+    text = page("performance/samplers.md")
     assert f"| `dense` | {dense.TOKEN_COST:g} + {dense.TOPIC_COST:g} K |" in text
     assert f"| `sparse` | {sparse.TOKEN_COST:g} + {sparse.ENTRY_COST:g} L |" in text
     assert (
@@ -112,7 +112,7 @@ def test_what_auto_loses_is_what_the_measurements_say() -> None:
         ]
         took = [float(time) for time in times]
         losses.append(took[int(np.argmin(expected))] / min(took) - 1)
-    text = page("samplers.md")
+    text = page("performance/samplers.md")
     assert f"in {sum(loss == 0 for loss in losses)} of the {len(losses)} states of that run" in text
     assert f"it loses {max(losses):.0%}" in text
     assert f"on average it loses {np.mean(losses):.1%}" in text
@@ -124,26 +124,26 @@ def test_what_auto_loses_is_what_the_measurements_say() -> None:
 
 
 def test_what_paths_gain_is_what_the_tables_say() -> None:
-    gains = [[number(cell) for cell in row[1:]] for rows in tables("reproduction_multipath.md") for row in rows
+    gains = [[number(cell) for cell in row[1:]] for rows in tables("papers/multipath.md") for row in rows
              if row[0] == "five below one"]  # fmt: skip
     assert len(gains) == 2
     (low, high), (least, most) = ((min(own), max(own)) for own in gains)
-    assert f"fall by {low:.0f} to {high:.0f}% with five paths at η = 0.7" in page("multipath.md")
-    assert f"they change by −{most:.0f} to +{-least:.0f}%" in page("multipath.md")
+    assert f"fall by {low:.0f} to {high:.0f}% with five paths at η = 0.7" in page("guide/multipath.md")
+    assert f"they change by −{most:.0f} to +{-least:.0f}%" in page("guide/multipath.md")
 
 
 def test_the_table_of_addresses_is_of_the_form_that_the_command_prints() -> None:
     budget = _multipath_sotu.Budget()
-    (rows,) = (rows for rows in tables("reproduction_multipath.md") if rows[0][0] == "paths, seed")
+    (rows,) = (rows for rows in tables("papers/multipath.md") if rows[0][0] == "paths, seed")
     assert rows[0] == _multipath_sotu.HEADER
     assert [row[0] for row in rows[1:]] == [f"{m}, {seed}" for m in budget.paths for seed in budget.seeds]
-    text = page("reproduction_multipath.md")
+    text = page("papers/multipath.md")
     assert f"T = {budget.n_topics}, η = 0.01, α = {10 / budget.n_topics:g}, {budget.sweeps} sweeps" in text
 
 
 def test_who_converges_first_is_what_the_tables_of_cvb_say() -> None:
-    ends = [rows for rows in tables("reproduction_cvb.md") if rows[0][0] == "at the end"]
-    text = page("reproduction_cvb.md")
+    ends = [rows for rows in tables("papers/cvb.md") if rows[0][0] == "at the end"]
+    text = page("papers/cvb.md")
     assert len(ends) == 2
     for rows in ends:
         took = {row[0]: int(row[3]) for row in rows[1:]}
@@ -167,8 +167,8 @@ def test_who_converges_first_is_what_the_tables_of_cvb_say() -> None:
 
 
 def test_macro_f_falls_short_as_the_tables_of_labels_say() -> None:
-    macro = [rows for rows in tables("reproduction_prior_lda.md") if rows[0][1:2] == ["printed"]][1::3]
-    text = page("reproduction_prior_lda.md")
+    macro = [rows for rows in tables("papers/prior_lda.md") if rows[0][1:2] == ["printed"]][1::3]
+    text = page("papers/prior_lda.md")
     assert len(macro) == 2
     for rows, shares in zip(macro, ("5 to 21%", "15 to 20%"), strict=True):
         gaps = {}
@@ -185,8 +185,8 @@ def test_macro_f_falls_short_as_the_tables_of_labels_say() -> None:
 
 
 def test_runs_that_were_stuck_are_told_with_what_became_of_them() -> None:
-    text = page("reproduction_hmm.md")
-    table = tables("reproduction_hmm.md")[0]
+    text = page("papers/hmm.md")
+    table = tables("papers/hmm.md")[0]
     ends = {name: [number(row[c]) for row in table[1:-1]] for c, name in enumerate(table[0]) if c}
     stuck = {name: sum(value < -320 for value in values) for name, values in ends.items()}
     assert stuck == {"C1": 7, "C5": 7, "PC1": 8, "PC5": 8, "BW": 7}
@@ -195,8 +195,8 @@ def test_runs_that_were_stuck_are_told_with_what_became_of_them() -> None:
 
 
 def test_accuracy_of_light_medlda_is_what_its_tables_say() -> None:
-    two, twenty = tables("reproduction_light_medlda.md")[:2]
-    text = page("reproduction_light_medlda.md")
+    two, twenty = tables("papers/light_medlda.md")[:2]
+    text = page("papers/light_medlda.md")
     below = two[-1]
     assert f"At K = 100 it is below, {below[1]} and {below[3]}" in text
     up_to_80 = [number(cell) for row in two[1:-1] for cell in (row[1], row[3])]
@@ -212,10 +212,10 @@ def test_accuracy_of_light_medlda_is_what_its_tables_say() -> None:
 
 
 def test_known_weaknesses_are_warned_of() -> None:
-    for text in (page("medlda.md"), MedLDAClassifier.__doc__ or ""):
+    for text in (page("guide/medlda.md"), MedLDAClassifier.__doc__ or ""):
         assert re.search(r"Warning: (\*\*)?(a class with few documents|lost classes)", text)
         assert "balanced" in text
         assert "weighs labels against each other" in text
-    for text in (page("compound.md"), CompoundLDA.prevalence.__doc__ or ""):
+    for text in (page("guide/compound.md"), CompoundLDA.prevalence.__doc__ or ""):
         assert re.search(r"Too narrow\s+are[\s\S]* not\s+converged", text)
-        assert "reproduction_calibration.md" in text
+        assert "papers/calibration.md" in text

@@ -15,7 +15,7 @@ from topicloom.hmm import em as hmm_em
 from topicloom.hmm import forward_backward, gibbs
 from topicloom.hmm.state import make_parameters
 
-PAGE = Path(__file__).parents[2] / "docs" / "hmm.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide/hmm.md"
 
 
 class CategoricalHMM:

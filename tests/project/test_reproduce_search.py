@@ -12,7 +12,7 @@ from reproduce import search_topics as reproduction
 from topicloom.datasets import synthetic_lda
 from topicloom.diagnostics.search import search_topics
 
-PAGE = Path(__file__).parents[2] / "docs" / "number-of-topics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide/number-of-topics.md"
 
 
 def test_the_study_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ class CollectionModel(LDA):
         document of the prior added to each label.
 
         On synthetic corpora intervals of 90% hold the truth in 85% to 95% of the cases, with few and many documents per
-        label (docs/reproduction_calibration.md). Too narrow are those of ``of="documents"`` for labels that cut across
+        label (docs/papers/calibration.md). Too narrow are those of ``of="documents"`` for labels that cut across
         collections, a little (84% to 87%); of ``method="vem"``, whose distributions are variational; of several paths,
         which sharpen the posterior; of fewer than 19 draws; and of chains that have not converged. A little too wide
         (95% to 96%) are the population's of labels with two documents that cut across collections. All are given the

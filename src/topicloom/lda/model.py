@@ -238,7 +238,7 @@ class LDA(PlainTopics):
         if n_jobs > self.n_shards * self.n_chains == 1:
             return (
                 f"{needed}\nthreads: {n_jobs} for estimates, one for sweeps; with n_shards (--shards) above 1 they "
-                "share sweeps, too (docs/samplers.md says what that approximates)."
+                "share sweeps, too (docs/performance/samplers.md says what that approximates)."
             )
         return str(needed)
 
