@@ -60,6 +60,7 @@ html_static_path = ["_static"]
 html_css_files = ["topicloom.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # browsers do not let a page on disk read other files
 html_last_updated_fmt = None
 html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "changes": []}
