@@ -1,5 +1,6 @@
 """Corpora that are always at hand: real text from this machine, and synthetic corpora with known truth."""
 
+from topicloom.datasets.addresses import addresses
 from topicloom.datasets.examples import docstrings
 from topicloom.datasets.synthetic import (
     Synthetic,
@@ -17,6 +18,7 @@ __all__ = [
     "Synthetic",
     "SyntheticCompound",
     "SyntheticZipf",
+    "addresses",
     "bands",
     "bars",
     "docstrings",

@@ -91,8 +91,8 @@ def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     """With many topics each token's is drawn given those before it, so that no sweep meets lists of all topics.
 
     With few topics sweeps from random ones are quick, and such a start is the better one: what is placed first binds
-    what comes after (docs/performance/samplers.md has figures). From there words are in about as many topics as they can be, and
-    counts have at once the form that the first sweep takes.
+    what comes after (docs/performance/samplers.md has figures). From there words are in about as many topics as they
+    can be, and counts have at once the form that the first sweep takes.
     """
     if prior.n_topics >= _ONLINE:
         return place_online(corpus, prior, key)
