@@ -77,8 +77,8 @@ def test_what_does_not_fit_is_refused(model: LabeledLDA) -> None:
     z[0] = first
     with pytest.raises(InputError, match=f"1 token.* for instance topic {first} in document 0: α is 0 there"):
         estimates.from_assignments(corpus.words, corpus.token_docs, z, own, corpus)
+    labels = [("strange",) if d == 5 else own for d, own in enumerate(corpus.labels or ())]
     with pytest.raises(InputError, match="document 5 has a label that no topic stands for; expected one of classes"):
-        labels = [("strange",) if d == 5 else own for d, own in enumerate(corpus.labels or ())]
         estimates.label_prior(prior, labels, model.classes_)
     with pytest.raises(InputError, match="expected a number from 0 to 3"):
         estimates.label_prior(prior, [[4]] * corpus.n_docs)

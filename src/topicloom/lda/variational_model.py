@@ -1,22 +1,24 @@
 """Latent Dirichlet allocation by variational inference, as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.splits import split_halves
+from topicloom.corpus.frames import to_frame
+from topicloom.corpus.text import from_texts, tokenize
 from topicloom.engine.checks import VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.parameters import plain
+from topicloom.engine.estimator.topics import are_texts
 from topicloom.engine.run import Callback, Chain, Plan, start_chain
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.threads import resolve_jobs
@@ -24,10 +26,10 @@ from topicloom.errors import InputError, warn
 from topicloom.files.directories import Part
 from topicloom.files.manifests import CORPUS, chain_role
 from topicloom.lda.statement import PlainTopics
-from topicloom.lda.variational import stochastic
+from topicloom.lda.variational import stream
 from topicloom.lda.variational.batch import check_whole, fold_in
 from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
-from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps, StochasticMode
+from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps
 
 _MADE_WITH = ("n_components", "method", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
 _ENOUGH = 10  # batches after which a stream's topics are to tell something
@@ -66,6 +68,9 @@ class VariationalLDA(PlainTopics):
     batch_size, learning_offset, learning_decay : documents of a minibatch, and its step (offset + t)^(−decay), of
         "scvb0" and "svb".
     total_samples : number of documents in all, for ``partial_fit``.
+    new_words : {"ignore", "add"}, default "ignore"
+        What ``partial_fit`` does with words that a stream has not seen before: leave them out, or add them to the
+        vocabulary in the order of their arrival.
     n_chains, n_shards, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
 
     Attributes
@@ -81,6 +86,7 @@ class VariationalLDA(PlainTopics):
         "learning_offset": parameters.number(0.0, parameters.MOST),
         "learning_decay": parameters.number(0.0, 1.0),
         "total_samples": parameters.number(1.0, parameters.MOST),
+        "new_words": parameters.choice(("ignore", "add")),
     }
     _GONE: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (
@@ -111,6 +117,7 @@ class VariationalLDA(PlainTopics):
         learning_offset: float = 10.0,
         learning_decay: float = 0.7,
         total_samples: float = 1e6,
+        new_words: Literal["ignore", "add"] = "ignore",
         n_chains: int = 1,
         n_shards: int = 1,
         trace_every: int = 10,
@@ -135,6 +142,7 @@ class VariationalLDA(PlainTopics):
         self.learning_offset = learning_offset
         self.learning_decay = learning_decay
         self.total_samples = total_samples
+        self.new_words = new_words
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.trace_every = trace_every
@@ -180,39 +188,112 @@ class VariationalLDA(PlainTopics):
         return variational_sampler(self._settings(self.total_samples), None)
 
     @available_if(_learns_from_a_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, score_first: bool = False) -> Self:
         """Learn from more documents (``method="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
 
         The first call sets the vocabulary, the number of topics and the priors to start from, which later calls cannot
-        change. ``total_samples`` says how many documents there will be in all. The documents are not kept.
+        change. With ``new_words="add"`` words of later texts or corpora that are new join the vocabulary.
+        ``total_samples`` says how many documents there will be in all. The documents are not kept.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts or documents × words matrix
+            In their order. Words of a corpus are matched by name; a matrix has the columns of the vocabulary.
+        y : ignored
+        score_first : bool, default=False
+            Whether to score each minibatch before it is learned: an honest held-out score without data of its own.
+            ``stream_frame`` and ``trace_.score`` have it. No topic depends on it.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from topicloom import VariationalLDA
+        >>> model = VariationalLDA(2, method="scvb0", new_words="add", total_samples=4, random_state=0)
+        >>> model = model.partial_fit(["river bank river", "money bank loan"])
+        >>> model.partial_fit(["river boat", "money market"], score_first=True).vocabulary_
+        ('river', 'bank', 'money', 'loan', 'boat', 'market')
         """
         first = not hasattr(self, "seed_")
         if not first:
             self._check_same_stream()
         seed = inputs.draw_seed(self.random_state) if first else self.seed_
         plan, settings = self._plan(seed), self._settings(self.total_samples)
-        corpus = self._training_corpus(X) if first else self._new_corpus(X)
+        self._check_stream_options(score_first)
+        corpus = self._training_corpus(X) if first else self._more_documents(X)
         sampler = variational_sampler(settings, None)
-        if first:
+        known = corpus.n_words if first else len(self.vocabulary_)
+        if first or corpus.n_words > known:
             memory_note(corpus, self.method, self.n_components)
-            chain = start_chain(sampler, corpus, self._prior(corpus), seed, 0)
-        else:
-            chain = _copied(self.chains_[self.best_chain_])
-        mode, work = cast(StochasticMode, self.method), settings.work(plan.schedule)
-        for docs in stochastic.batches(corpus.n_docs, self.batch_size):
-            batch = stochastic.take_batch(corpus, docs)
-            chain.prior, value = stochastic.learn_batch(batch, chain.state, mode, chain.prior, settings.steps, work)
-            chain.sweep += 1
-        if plan.learn_beta:
-            chain.prior = stochastic.learn_beta(chain.state, mode, chain.prior)
+        begun = start_chain(sampler, corpus, self._prior(corpus), seed, 0) if first else self.chains_[self.best_chain_]
+        chain = begun if first else stream.copied(begun, corpus.n_words)
+        value = stream.learn(corpus, chain, known, settings, plan, score_first=score_first)
         how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
         problem = Problem(corpus, corpus, sampler, lambda: chain.prior, plan, 1)
         self._publish_all(problem, [chain], np.array([value]), False, None if first else self._saved_names())
         self._corpus = None
         self._text_options, self._reading = how
+        if corpus.n_words > known and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of a frame that had fewer words
         if not self._told and int(chain.state.batches[0]) >= _ENOUGH:
             self._told = self._report(problem, chain)
         return self
+
+    def _check_stream_options(self, score_first: Any) -> None:
+        parameters.flag("score_first", score_first)
+        if self.new_words == "add" and inputs.is_vector("topic_word_prior", self.topic_word_prior):
+            raise InputError(
+                "topic_word_prior has a number for each word, and none for words that are yet to come; give one number "
+                'for all, or new_words="ignore".'
+            )
+
+    def _more_documents(self, X: Any) -> Corpus:
+        """Documents that follow in a stream, in its vocabulary; if new words are added, in one that has them, too."""
+        given = self._with_all_words(X) if self.new_words == "add" else None
+        if given is None:
+            return self._new_corpus(X)
+        corpus = given.with_vocabulary(stream.grown_vocabulary(self.vocabulary_, given))
+        inputs.check_weights(corpus, least=0.0)
+        self._check_tokens(corpus)
+        return corpus
+
+    def _with_all_words(self, X: Any) -> Corpus | None:
+        """Texts or a corpus with words of their own; None of anything else, and of texts without a word."""
+        if isinstance(X, Corpus):
+            return X
+        options = self._text_options
+        if options is None or not are_texts(X) or not any(tokenize(text, options) for text in X):
+            return None
+        return from_texts(X, **options._asdict(), keep_texts=False)
+
+    def stream_frame(self, *, frame: str | None = None) -> Any:
+        """A row for each minibatch that ``partial_fit`` has learned: how the stream goes.
+
+        Columns are ``batch`` (its number, from 1), ``tokens`` (or their weight), ``words`` (that are known after it),
+        ``bound`` (its documents' part of the bound, per token), ``score`` (mean log probability of a held-out word
+        before the minibatch was learned, NaN without ``score_first``) and ``alpha_sum``.
+
+        Parameters
+        ----------
+        frame : {"pandas", "polars", "pyarrow"}, optional
+            By default pandas where that is installed.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> from topicloom import VariationalLDA
+        >>> from topicloom.datasets import bars
+        >>> model = VariationalLDA(4, method="scvb0", batch_size=50, total_samples=100, random_state=0)
+        >>> model.partial_fit(bars(n_docs=100).corpus, score_first=True).stream_frame(frame="pandas").shape
+        (2, 6)
+        """
+        check_is_fitted(self, "seed_")
+        return to_frame(stream.progress(self.trace_), frame)
 
     def _publish(self, problem: Problem, chains: list[Chain]) -> None:
         super()._publish(problem, chains)
@@ -349,7 +430,7 @@ def variational_perplexity(model: Any, corpus: Corpus) -> float:
     from topicloom.evaluation.predictive import log_likelihood
 
     alpha, rows = model._document_prior(corpus)
-    observed, held_out = _halves(corpus)
+    observed, held_out = stream.halves(corpus)
     total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())
     if total <= 0:
         raise InputError(
@@ -358,20 +439,3 @@ def variational_perplexity(model: Any, corpus: Corpus) -> float:
         )
     theta = with_prior(model._fold(observed), alpha if rows is None else alpha[rows])
     return float(np.exp(-log_likelihood(model.topic_word_, theta, held_out) / total))
-
-
-def _copied(chain: Chain) -> Chain:
-    """A stream that can go on while this one stays as it is."""
-    own = {name: array.copy() for name, array in chain.state._asdict().items()}
-    return replace(chain, state=chain.state._replace(**own))
-
-
-def _halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
-    """As ``split_halves``; of a weighted document every other entry, in a random order, is held out whole."""
-    if corpus.weights is None:
-        return split_halves(corpus)
-    keys = np.random.default_rng(0).random(corpus.n_tokens)
-    order = np.lexsort((keys, corpus.token_docs))
-    held = np.empty(corpus.n_tokens, bool)
-    held[order] = (np.arange(corpus.n_tokens) - np.repeat(corpus.doc_ptr[:-1], corpus.doc_lengths)) % 2 == 1
-    return corpus.keep_tokens(~held), corpus.keep_tokens(held)
