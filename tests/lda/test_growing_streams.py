@@ -135,6 +135,16 @@ def test_texts_are_cut_as_the_first_were() -> None:
     assert np.isfinite(model.transform(["a boat"])).all()
 
 
+def test_seed_words_of_the_first_call_stay(corpus: Corpus, tmp_path: Path) -> None:
+    model = fed(made("scvb0", seed_words={2: ["word0"]}, seed_weight=50.0), corpus)
+    assert np.argmax(model.topic_word_[:, model.vocabulary_.index("word0")]) == 2
+    model.save(tmp_path / "seeded")
+    loaded = topicloom.load(tmp_path / "seeded").partial_fit(corpus)
+    assert np.isfinite(loaded.components_).all()
+    prior = loaded.chains_[0].prior
+    np.testing.assert_allclose(prior.beta_sum, prior.beta.sum() + prior.boost.sum(axis=0))
+
+
 def test_what_cannot_grow_is_refused(corpus: Corpus) -> None:
     model = made("svb").partial_fit(from_matrix(np.ones((2, 3))))
     before = model.fingerprint_
