@@ -285,7 +285,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def _training_corpus(self, X: Any) -> Corpus:
         if isinstance(X, Corpus):
             corpus = X
-        elif are_texts(X):
+        elif _are_texts(X):
             corpus = from_texts(X)
         else:
             matrix = self._checked_matrix(X, reset=True)
@@ -306,7 +306,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     def _new_corpus(self, X: Any, *, report: bool = True) -> Corpus:
         if isinstance(X, Corpus):
             corpus = X.with_vocabulary(self.vocabulary_)
-        elif are_texts(X):
+        elif _are_texts(X):
             if self._text_options is None:
                 raise InputError(
                     "this model was not fitted on texts with the default tokenizer; give a Corpus made with your own: "
@@ -373,7 +373,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         return tags
 
 
-def are_texts(X: Any) -> bool:
+def _are_texts(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(x, str) for x in X)
 
 
