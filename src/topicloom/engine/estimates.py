@@ -196,8 +196,35 @@ def label_prior(prior: Prior, labels: Any, classes: Any = None) -> Prior:
 def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior, corpus: Corpus) -> State:
     """State from another tool's plain arrays: word, document and topic number of each token, in any order.
 
-    ``corpus`` is the same corpus here; each (document, word) must occur as often in both. A prior of labels
-    (:func:`label_prior`) says which topics a document's tokens may have.
+    Parameters
+    ----------
+    words, docs, z : array of int, shape (n_tokens,)
+        Word, document and topic of each token.
+    prior : Prior
+        The prior that the tool had. One of labels (:func:`label_prior`) says which topics a document's tokens may have.
+    corpus : Corpus
+        The same corpus here; each (document, word) must occur as often in both.
+
+    Returns
+    -------
+    State
+        With which ``topic_counts`` makes estimates.
+
+    Raises
+    ------
+    InputError
+        If the tokens are not those of the corpus, or one has a topic that there is not or that its document may not
+        have.
+
+    Examples
+    --------
+    >>> from topicloom import estimates, from_texts
+    >>> from topicloom.engine.prior import make_prior
+    >>> corpus = from_texts(["goal match", "vote vote"])
+    >>> prior = make_prior([0.1, 0.1], [0.01] * 3, n_docs=2)
+    >>> state = estimates.from_assignments([2, 2, 0, 1], [1, 1, 0, 0], [1, 1, 0, 0], prior, corpus)
+    >>> state.topic.tolist()
+    [2, 2]
     """
     words, docs, z = (np.asarray(a) for a in (words, docs, z))
     for name, a in (("docs", docs), ("z", z)):

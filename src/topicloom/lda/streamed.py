@@ -73,7 +73,7 @@ class StreamedTopics(PlainTopics):
         >>> model = VariationalLDA(2, method="scvb0", new_words="add", total_samples=4, random_state=0)
         >>> model = model.partial_fit(["river bank river", "money bank loan"])
         >>> model.partial_fit(["river boat", "money market"], score_first=True).vocabulary_
-        ('river', 'bank', 'money', 'loan', 'boat', 'market')
+        ('bank', 'loan', 'money', 'river', 'boat', 'market')
         """
         first = not hasattr(self, "seed_")
         if not first:
