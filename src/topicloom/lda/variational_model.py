@@ -59,7 +59,8 @@ class VariationalLDA(StreamedTopics):
     ----------
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, traces_, vocabulary_, empty_docs_,
     n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
-    log_joint_ : bound of each chain. converged_ : whether the published chain has converged.
+    log_joint_ : bound of each chain; of a stream, its last minibatch's part.
+    converged_ : whether the published chain has converged.
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
