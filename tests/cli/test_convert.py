@@ -23,6 +23,7 @@ from topicloom import (
 )
 from topicloom.cli import app
 from topicloom.corpus.corpus import Corpus
+from topicloom.diagnostics import publish
 from topicloom.errors import InputError
 from topicloom.models import HMM
 
@@ -51,6 +52,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "lda": lambda: LDA(3, **QUICK),
     "lda averaged": lambda: LDA(3, **AVERAGED, estimator="standard"),
     "lda paths": lambda: LDA(3, **QUICK, n_paths=2),
+    "lda merged": lambda: Merged(LDA(3, **AVERAGED)),
     **{mode: lambda mode=mode: VariationalLDA(3, **QUICK, method=mode, tol=0) for mode in ("cvb0", "vb", "scvb0")},
     "compound": lambda: CompoundLDA(3, **AVERAGED),
     "compound vem": lambda: CompoundLDA(3, **QUICK, method="vem", method_options={"tol": 0}),
@@ -61,6 +63,19 @@ KINDS: dict[str, Callable[[], Any]] = {
     "classes": lambda: MedLDAClassifier(3, **LABELS),
     "numbers": lambda: MedLDARegressor(3, **LABELS),
 }  # fmt: skip
+
+
+class Merged:
+    """A model that publishes its chains merged, with a name for one topic."""
+
+    def __init__(self, model: LDA) -> None:
+        self._model = model
+
+    def fit(self, corpus: Corpus) -> LDA:
+        merged: LDA = publish(self._model.fit(corpus), "merged")
+        return merged.set_topic_names({1: "both, chains"})
+
+
 LABELED = ("labeled", "labeled cvb0", "prior", "dependency")
 DRAWN_NONE = ("cvb0", "vb", "scvb0", "compound vem", "labeled cvb0")
 
@@ -79,20 +94,28 @@ def saved(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 
 def table(path: Path) -> Any:
-    rows = list(csv.DictReader(path.read_text().splitlines()))
-    names = [name for name in rows[0] if name.startswith("topic_")]
-    return np.array([[float(row[name]) for name in names] for row in rows])
+    """What follows the names of words, or ids and numbers of tokens."""
+    header, *rows = csv.reader(path.read_text().splitlines())
+    first = 1 if header[0] == "word" else 3
+    return np.array([[float(value) for value in row[first:]] for row in rows])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_are_those_of_the_fitted_model(saved: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
     model = topicloom.load(saved(kind))
-    for to, expected in (("doc-topics", model.doc_topic_), ("topic-words", model.topic_word_.T)):
+    own = (f"topic_{k}" if name is None else name for k, name in enumerate(model.topic_names_))
+    topics = list(map(str, model.classes_)) if kind in LABELED else list(own)
+    words = (["word"], model.topic_word_.T, 0, list(model.vocabulary_))
+    ids = list(map(str, model.corpus_.ids or range(model.corpus_.n_docs)))
+    tables = {"doc-topics": (["id", "tokens", "unknown"], model.doc_topic_, 1, ids), "topic-words": words}
+    for to, (first, expected, axis, names) in tables.items():
         done = run("convert", saved(kind), tmp_path / "a.csv", "--to", to)
         assert done.exit_code == 0, done.output
-        np.testing.assert_array_equal(table(tmp_path / "a.csv"), expected)
-    rows = csv.DictReader((tmp_path / "a.csv").read_text().splitlines())
-    assert tuple(row["word"] for row in rows) == model.vocabulary_
+        found, (header, *rows) = table(tmp_path / "a.csv"), csv.reader((tmp_path / "a.csv").read_text().splitlines())
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_allclose(found.sum(axis=axis), 1, rtol=0, atol=1e-9)
+        assert header == [*first, *topics]
+        assert [row[0] for row in rows] == names
 
 
 @pytest.mark.parametrize("kind", KINDS)

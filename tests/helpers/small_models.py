@@ -159,7 +159,8 @@ def base(name: str) -> tuple[dict[str, bytes], str]:
         warnings.simplefilter("ignore")
         path = Path(folder, "model")
         if rest.startswith("stream"):
-            topicloom.VariationalLDA(3, **_VARIATIONAL, method=rest.split()[1]).partial_fit(_corpus()).save(path)
+            stream = topicloom.VariationalLDA(3, **_VARIATIONAL, method=rest.split()[1])
+            stream.partial_fit(_corpus(), score_first=True).save(path)
         elif status == "finished":
             make, data = _make(rest)
             model = make().fit(*data)

@@ -15,6 +15,7 @@ from topicloom.errors import InputError, StorageError, counted
 if TYPE_CHECKING:
     from topicloom._types import FloatArray
     from topicloom.corpus import Corpus
+    from topicloom.engine.estimator.names import Names
     from topicloom.mallet import MalletState
 
 _STATE = "mallet-state"
@@ -43,8 +44,8 @@ def convert(
     """Write a corpus, a fitted model's tables, or a sampler's state, in another format.
 
     A corpus goes from any format to any other. A model's directory gives its corpus, csv tables of its fitted estimates
-    (`--to doc-topics` and `--to topic-words`), or its last sample as a MALLET state. A MALLET state gives the same,
-    with estimates from its one sample.
+    (`--to doc-topics` and `--to topic-words`, with names of topics and labels), or its last sample as a MALLET state. A
+    MALLET state gives the same, with estimates from its one sample.
     """
     from topicloom.corpus import formats
 
@@ -76,7 +77,8 @@ def _write_fitted(output: Path, to: str, directory: Path, estimator: str | None)
     else:
         table = _estimated(model, to, estimator)
         say(f"--estimator {estimator} is used, as asked, on the last sample; the fit had {model.estimator}.")
-    _write_table(output, to, model.vocabulary_ if to == "topic-words" else model.corpus_, table)
+    known = model.vocabulary_ if to == "topic-words" else model.corpus_
+    _write_table(output, to, known, table, model.topic_names_)
 
 
 def _draws_topics(model: Any) -> bool:
@@ -100,16 +102,19 @@ def _write_estimates(output: Path, to: str, state: "MalletState", estimator: str
         _write_table(output, to, state.corpus.vocabulary, phi(counts.word, 1, state.prior))
 
 
-def _write_table(output: Path, to: str, names: "Corpus | tuple[str, ...]", table: "FloatArray") -> None:
-    """θ, a line for each document, or φ, a line for each word."""
+def _write_table(
+    output: Path, to: str, of: "Corpus | tuple[str, ...]", table: "FloatArray", topics: "Names | None" = None
+) -> None:
+    """θ, a line for each document of a corpus, or φ, a line for each word. Columns have the names of topics."""
     from topicloom.corpus._lines import replacing
+    from topicloom.engine.estimator.tables import topic_columns
 
     with replacing(output) as file, as_text(file) as text:
-        if isinstance(names, tuple):
-            header = ["word", *(f"topic_{k}" for k in range(table.shape[1]))]
-            write_rows(text, header, ([names[v], *row.tolist()] for v, row in enumerate(table)))
+        if isinstance(of, tuple):
+            header = ["word", *topic_columns(table.shape[1], topics, ("word",))]
+            write_rows(text, header, ([of[v], *row.tolist()] for v, row in enumerate(table)))
         else:
-            write_doc_topics(text, names, table)
+            write_doc_topics(text, of, table, topics)
     what = counted(len(table), "words" if to == "topic-words" else "documents")
     say(f"{to} of {what} and {counted(table.shape[1], 'topics')} are in {output}.")
 

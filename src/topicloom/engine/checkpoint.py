@@ -27,6 +27,7 @@ from topicloom.files.manifests import CORPUS
 
 _SHARDS = "course_"  # how arrays of a chain's shards are named
 _SHARD_ARRAYS = {"sampler": "way", "docs": "docs", "words": "words", "unseen": "unseen"}  # by field, names in files
+_LEFT_OUT = ("probes", "topic_sizes", "tokens", "words", "score")  # of a trace, where there are none
 _CHUNK = 1 << 20  # tokens looked at together
 
 
@@ -110,11 +111,9 @@ def _without(prefix: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
 
 
 def trace_arrays(trace: Trace, prefix: str) -> dict[str, AnyArray]:
-    """A trace as arrays; what has several numbers per record is left out if nothing was recorded."""
+    """A trace as arrays; what few chains record is left out if nothing was recorded."""
     return {
-        prefix + name: np.asarray(values)
-        for name, values in vars(trace).items()
-        if values or name not in ("probes", "topic_sizes")
+        prefix + name: np.asarray(values) for name, values in vars(trace).items() if values or name not in _LEFT_OUT
     }
 
 

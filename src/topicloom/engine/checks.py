@@ -30,6 +30,9 @@ _SOME_TRACES = {  # the same, or none
     "agreement": Expected("f", ("T of agreement",), low=0, high=1, optional=True),
     "acceptance": Expected("f", ("T of acceptance",), low=0, high=1, optional=True),
     "change": Expected("f", ("T of change",), low=0, optional=True),
+    "tokens": Expected("f", ("T of tokens",), low=0, optional=True),
+    "words": Expected("i", ("T of words",), low=0, optional=True),
+    "score": Expected("f", ("T of score",), high=0, finite=False, optional=True),
 }
 
 

@@ -7,7 +7,7 @@ averages over all states that differ from the sample in one token. Averages over
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from topicloom.engine.prior import Prior
 from topicloom.engine.soft_counts import add_soft_counts, dense_scratch
 from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
-from topicloom.errors import InputError
+from topicloom.errors import InputError, counted
 
 Estimator = Literal["standard", "cgs_p"]
 ESTIMATORS: tuple[Estimator, ...] = ("standard", "cgs_p")
@@ -140,10 +140,91 @@ def with_prior(counts: FloatArray, alpha: FloatArray) -> FloatArray:
     return out
 
 
+def label_prior(prior: Prior, labels: Any, classes: Any = None) -> Prior:
+    """The prior of topics that stand for labels, where a document's tokens may only have its own labels.
+
+    α of a document is that of ``prior`` for its labels and 0 for all others. So estimates of θ have no share of other
+    labels, and dense estimates take each token's conditional over the labels of its document alone, as ``LabeledLDA``
+    does. ``from_assignments`` refuses a token with another label.
+
+    Parameters
+    ----------
+    prior : Prior
+        One α for all documents, of one topic per label.
+    labels : list of lists, or matrix of 0 and 1
+        Labels of each document, or documents × labels. A document without labels may have every topic.
+    classes : sequence, optional
+        The label that each topic stands for. By default labels are the numbers of topics, from 0.
+
+    Returns
+    -------
+    Prior
+
+    Examples
+    --------
+    >>> from topicloom import estimates, from_texts
+    >>> from topicloom.engine.prior import make_prior
+    >>> corpus = from_texts(["goal match goal", "vote goal"])
+    >>> prior = make_prior([0.1, 0.1], [0.01] * 3, n_docs=2)
+    >>> prior = estimates.label_prior(prior, [["sport"], ["sport", "news"]], ["news", "sport"])
+    >>> state = estimates.from_assignments(corpus.words, corpus.token_docs, [1, 1, 1, 0, 1], prior, corpus)
+    >>> counts = estimates.topic_counts(corpus, state, prior, "cgs_p")
+    >>> estimates.theta(counts.doc, 1, corpus, prior)[0].tolist()
+    [0.0, 1.0]
+    """
+    from topicloom.engine.estimator.label_sets import true_labels
+
+    n_docs, k = len(prior.alpha_row), prior.n_topics
+    names = np.arange(k) if classes is None else np.asarray(classes)
+    if names.shape != (k,):
+        raise InputError(f"classes has shape {names.shape}; give the label of each of {k} topics.")
+    if len(prior.alpha) != 1:
+        raise InputError(f"the prior has {len(prior.alpha)} rows of α; label_prior takes one α for all documents.")
+    own = true_labels(labels, n_docs, names)
+    if own.shape[1] > k:
+        d = int(np.argmax(own[:, k:].any(axis=1)))
+        what = f"a number from 0 to {k - 1}" if classes is None else "one of classes"
+        raise InputError(f"document {d} has a label that no topic stands for; expected {what}.")
+    own[~own.any(axis=1)] = True
+    rows, row_of = np.unique(np.packbits(own, axis=1), axis=0, return_inverse=True)
+    sets = np.unpackbits(rows, axis=1, count=k)
+    return prior._replace(
+        alpha=np.ascontiguousarray(sets * prior.alpha[0]), alpha_row=row_of.reshape(-1).astype(np.int32)
+    )
+
+
 def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior, corpus: Corpus) -> State:
     """State from another tool's plain arrays: word, document and topic number of each token, in any order.
 
-    ``corpus`` is the same corpus here; each (document, word) must occur as often in both.
+    Parameters
+    ----------
+    words, docs, z : array of int, shape (n_tokens,)
+        Word, document and topic of each token.
+    prior : Prior
+        The prior that the tool had. One of labels (:func:`label_prior`) says which topics a document's tokens may have.
+    corpus : Corpus
+        The same corpus here; each (document, word) must occur as often in both.
+
+    Returns
+    -------
+    State
+        With which ``topic_counts`` makes estimates.
+
+    Raises
+    ------
+    InputError
+        If the tokens are not those of the corpus, or one has a topic that there is not or that its document may not
+        have.
+
+    Examples
+    --------
+    >>> from topicloom import estimates, from_texts
+    >>> from topicloom.engine.prior import make_prior
+    >>> corpus = from_texts(["goal match", "vote vote"])
+    >>> prior = make_prior([0.1, 0.1], [0.01] * 3, n_docs=2)
+    >>> state = estimates.from_assignments([2, 2, 0, 1], [1, 1, 0, 0], [1, 1, 0, 0], prior, corpus)
+    >>> state.topic.tolist()
+    [2, 2]
     """
     words, docs, z = (np.asarray(a) for a in (words, docs, z))
     for name, a in (("docs", docs), ("z", z)):
@@ -158,6 +239,7 @@ def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior,
     ):
         if a.dtype.kind not in "iu" or (len(a) and (a.min() < 0 or a.max() >= size)):
             raise InputError(f"{name} must hold whole numbers from 0 to {size - 1}.")
+    _check_allowed(docs, z, prior)
     ours = np.lexsort((corpus.words, corpus.token_docs))
     theirs = np.lexsort((words, docs))
     if (
@@ -172,3 +254,17 @@ def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior,
     aligned = np.empty(len(z), z.dtype)
     aligned[ours] = z[theirs]
     return rebuild_counts(corpus, aligned, prior.n_topics)
+
+
+def _check_allowed(docs: AnyArray, z: AnyArray, prior: Prior) -> None:
+    """Whether each token has a topic that its document may have."""
+    if len(prior.alpha_row) <= docs.max(initial=-1) or np.all(prior.alpha > 0):
+        return
+    wrong = np.flatnonzero(prior.alpha[prior.alpha_row[docs], z] <= 0)
+    if len(wrong):
+        at = int(wrong[0])
+        raise InputError(
+            f"{counted(len(wrong), 'tokens')} have a topic that their documents may not have, for instance topic "
+            f"{z[at]} in document {docs[at]}: α is 0 there, as it is for labels that are not the document's own. Give "
+            "the labels that the sampler had."
+        )

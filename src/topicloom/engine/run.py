@@ -37,6 +37,9 @@ class Trace:
     change: list[float] = field(default_factory=list)  # share of the tokens that a variational iteration moved
     probes: list[FloatArray] = field(default_factory=list)  # what does not depend on topics' numbers: ``engine.probes``
     topic_sizes: list[Int64Array] = field(default_factory=list)  # tokens of each topic, over all paths
+    tokens: list[float] = field(default_factory=list)  # of a minibatch of a stream, 0 of anything else
+    words: list[int] = field(default_factory=list)  # that the stream knows after the minibatch
+    score: list[float] = field(default_factory=list)  # of the minibatch before it was learned, NaN if it was not asked
 
     def add(self, sweep: int, values: dict[str, Any]) -> None:
         """One more record. What the records before it lack, as those of an earlier version may, is not begun."""

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -40,12 +41,14 @@ def as_path(path: Any) -> Path:
 def replacing_file(path: Path) -> Iterator[BinaryIO]:
     """A file to fill that takes the path's place when it is complete: at any moment the old or the new one is there.
 
-    The file has the permissions that the umask gives. If it cannot be written, the old one stays as it was.
+    A new file has the permissions that the umask gives; one that takes another's place has those of the other, as if
+    the other had been written to. If it cannot be written, the old one stays as it was.
     """
     temporary = temporary_name(path)
     try:
         try:
-            with temporary.open("xb") as file:
+            with temporary.open("xb") as file:  # the system applies the umask, which no thread can then change
+                _keep_permissions(path, file.fileno())
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -55,6 +58,16 @@ def replacing_file(path: Path) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def _keep_permissions(path: Path, opened: int) -> None:
+    """Give an open file the permissions of a regular file that it is to replace, where the system can."""
+    if not hasattr(os, "fchmod"):
+        return
+    with suppress(OSError):  # there is none
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            os.fchmod(opened, mode & 0o777)
 
 
 def temporary_name(path: Path) -> Path:

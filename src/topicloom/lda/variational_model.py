@@ -1,48 +1,32 @@
 """Latent Dirichlet allocation by variational inference, as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.splits import split_halves
 from topicloom.engine.checks import VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
-from topicloom.engine.estimator.parameters import plain
-from topicloom.engine.run import Callback, Chain, Plan, start_chain
+from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, warn
 from topicloom.files.directories import Part
 from topicloom.files.manifests import CORPUS, chain_role
-from topicloom.lda.statement import PlainTopics
-from topicloom.lda.variational import stochastic
+from topicloom.lda.streamed import StreamedTopics
+from topicloom.lda.variational import stream
 from topicloom.lda.variational.batch import check_whole, fold_in
 from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
-from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps, StochasticMode
-
-_MADE_WITH = ("n_components", "method", "doc_topic_prior", "topic_word_prior", "seed_words", "seed_weight")
-_ENOUGH = 10  # batches after which a stream's topics are to tell something
+from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps
 
 
-def _learns_from_a_stream(model: Any) -> bool:
-    if model.method in STOCHASTIC_MODES:
-        return True
-    raise AttributeError(
-        f"this {type(model).__name__} has no method 'partial_fit', since method={model.method!r} needs all documents "
-        'at once; use VariationalLDA with method="scvb0" or method="svb".'
-    )
-
-
-class VariationalLDA(PlainTopics):
+class VariationalLDA(StreamedTopics):
     """Latent Dirichlet allocation by variational inference: deterministic, and with fractional counts too.
 
     ``X`` is as in ``LDA``, whose samplers give the true posterior.
@@ -66,13 +50,17 @@ class VariationalLDA(PlainTopics):
     batch_size, learning_offset, learning_decay : documents of a minibatch, and its step (offset + t)^(−decay), of
         "scvb0" and "svb".
     total_samples : number of documents in all, for ``partial_fit``.
+    new_words : {"ignore", "add"}, default "ignore"
+        What ``partial_fit`` does with words that a stream has not seen before: leave them out, or add them to the
+        vocabulary in the order of their arrival.
     n_chains, n_shards, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
 
     Attributes
     ----------
     components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, traces_, vocabulary_, empty_docs_,
     n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
-    log_joint_ : bound of each chain. converged_ : whether the published chain has converged.
+    log_joint_ : bound of each chain; of a stream, its last minibatch's part.
+    converged_ : whether the published chain has converged.
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
@@ -81,6 +69,7 @@ class VariationalLDA(PlainTopics):
         "learning_offset": parameters.number(0.0, parameters.MOST),
         "learning_decay": parameters.number(0.0, 1.0),
         "total_samples": parameters.number(1.0, parameters.MOST),
+        "new_words": parameters.choice(("ignore", "add")),
     }
     _GONE: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (
@@ -90,8 +79,6 @@ class VariationalLDA(PlainTopics):
         "it is for sampling, and VariationalLDA draws nothing; leave it out, or use LDA",
     )  # fmt: skip
     converged_: bool
-    _made_with: dict[str, Any]  # what partial_fit cannot change
-    _told: bool = False  # of a stream's topics or priors, once
 
     def __init__(
         self,
@@ -111,6 +98,7 @@ class VariationalLDA(PlainTopics):
         learning_offset: float = 10.0,
         learning_decay: float = 0.7,
         total_samples: float = 1e6,
+        new_words: Literal["ignore", "add"] = "ignore",
         n_chains: int = 1,
         n_shards: int = 1,
         trace_every: int = 10,
@@ -135,6 +123,7 @@ class VariationalLDA(PlainTopics):
         self.learning_offset = learning_offset
         self.learning_decay = learning_decay
         self.total_samples = total_samples
+        self.new_words = new_words
         self.n_chains = n_chains
         self.n_shards = n_shards
         self.trace_every = trace_every
@@ -179,48 +168,9 @@ class VariationalLDA(PlainTopics):
     def _chain_sampler(self) -> Sampler:
         return variational_sampler(self._settings(self.total_samples), None)
 
-    @available_if(_learns_from_a_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more documents (``method="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
-
-        The first call sets the vocabulary, the number of topics and the priors to start from, which later calls cannot
-        change. ``total_samples`` says how many documents there will be in all. The documents are not kept.
-        """
-        first = not hasattr(self, "seed_")
-        if not first:
-            self._check_same_stream()
-        seed = inputs.draw_seed(self.random_state) if first else self.seed_
-        plan, settings = self._plan(seed), self._settings(self.total_samples)
-        corpus = self._training_corpus(X) if first else self._new_corpus(X)
-        sampler = variational_sampler(settings, None)
-        if first:
-            memory_note(corpus, self.method, self.n_components)
-            chain = start_chain(sampler, corpus, self._prior(corpus), seed, 0)
-        else:
-            chain = _copied(self.chains_[self.best_chain_])
-        mode, work = cast(StochasticMode, self.method), settings.work(plan.schedule)
-        for docs in stochastic.batches(corpus.n_docs, self.batch_size):
-            batch = stochastic.take_batch(corpus, docs)
-            chain.prior, value = stochastic.learn_batch(batch, chain.state, mode, chain.prior, settings.steps, work)
-            chain.sweep += 1
-        if plan.learn_beta:
-            chain.prior = stochastic.learn_beta(chain.state, mode, chain.prior)
-        how = (corpus.text_options, corpus.reading) if first else (self._text_options, self._reading)
-        problem = Problem(corpus, corpus, sampler, lambda: chain.prior, plan, 1)
-        self._publish_all(problem, [chain], np.array([value]), False, None if first else self._saved_names())
-        self._corpus = None
-        self._text_options, self._reading = how
-        if not self._told and int(chain.state.batches[0]) >= _ENOUGH:
-            self._told = self._report(problem, chain)
-        return self
-
     def _publish(self, problem: Problem, chains: list[Chain]) -> None:
         super()._publish(problem, chains)
         self.converged_ = chains[self.best_chain_].converged
-
-    def _set_arrays(self, by_word: FloatArray, alpha: FloatArray, beta: FloatArray) -> None:
-        super()._set_arrays(by_word, alpha, beta)
-        self._made_with = {name: plain(getattr(self, name)) for name in _MADE_WITH}
 
     @property
     def _recorded(self) -> Recorded:
@@ -228,15 +178,6 @@ class VariationalLDA(PlainTopics):
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         warn_not_converged(self.tol, problem.plan, best)
-
-    def _check_same_stream(self) -> None:
-        """Whether what the topics were made with is as it was: more documents cannot change it."""
-        for name, before in self._made_with.items():
-            if (now := plain(getattr(self, name))) != before:
-                raise InputError(
-                    f"{name} was {before!r} when this model was fitted and is {now!r} now; partial_fit cannot change "
-                    "it. Set it back, or make a new model."
-                )
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -349,7 +290,7 @@ def variational_perplexity(model: Any, corpus: Corpus) -> float:
     from topicloom.evaluation.predictive import log_likelihood
 
     alpha, rows = model._document_prior(corpus)
-    observed, held_out = _halves(corpus)
+    observed, held_out = stream.halves(corpus)
     total = float(held_out.n_tokens if held_out.weights is None else held_out.weights.sum())
     if total <= 0:
         raise InputError(
@@ -358,20 +299,3 @@ def variational_perplexity(model: Any, corpus: Corpus) -> float:
         )
     theta = with_prior(model._fold(observed), alpha if rows is None else alpha[rows])
     return float(np.exp(-log_likelihood(model.topic_word_, theta, held_out) / total))
-
-
-def _copied(chain: Chain) -> Chain:
-    """A stream that can go on while this one stays as it is."""
-    own = {name: array.copy() for name, array in chain.state._asdict().items()}
-    return replace(chain, state=chain.state._replace(**own))
-
-
-def _halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
-    """As ``split_halves``; of a weighted document every other entry, in a random order, is held out whole."""
-    if corpus.weights is None:
-        return split_halves(corpus)
-    keys = np.random.default_rng(0).random(corpus.n_tokens)
-    order = np.lexsort((keys, corpus.token_docs))
-    held = np.empty(corpus.n_tokens, bool)
-    held[order] = (np.arange(corpus.n_tokens) - np.repeat(corpus.doc_ptr[:-1], corpus.doc_lengths)) % 2 == 1
-    return corpus.keep_tokens(~held), corpus.keep_tokens(held)

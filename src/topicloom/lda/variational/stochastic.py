@@ -27,6 +27,7 @@ from topicloom.numerics.jit import as_input
 
 StochasticMode: TypeAlias = Literal["scvb0", "svb"]
 STOCHASTIC_MODES: tuple[StochasticMode, ...] = ("scvb0", "svb")
+_LOST = 1e-300  # a probability that cannot be divided by
 _FOLD = 1e-6  # counts are scaled in place when the common factor has become this small
 
 
@@ -108,15 +109,8 @@ def learn_batch(
     n_docs = len(pairs.ptr) - 1
     rho = steps.step(int(state.batches[0]))
     state.batches[0] += 1
-    rows = state.counts[words] * state.scale[0] + prior.beta[words][:, None]
-    seeded = np.flatnonzero(prior.boost_row[words] >= 0)
-    rows[seeded] += prior.boost[prior.boost_row[words[seeded]]]
-    totals = state.topic + prior.beta_sum
-    if mode == "svb":
-        topics = np.empty_like(rows)
-        vb.exp_mean_log_topics(0, len(rows), rows, digamma(totals), topics)
-    else:
-        topics = rows / totals
+    rows = word_rows(words, state, prior)
+    topics, shift = expected_topics(rows, state, mode, prior)
     alpha = prior.alpha[0].copy()
     doc = alpha + pairs.doc_weight[:, None] * (alpha / alpha.sum())
     fitted = fit_documents(pairs, topics, alpha, mode == "scvb0", work, doc)
@@ -126,12 +120,44 @@ def learn_batch(
     used = np.diff(pairs.ptr) > 0
     if mode == "svb":
         value = float(fitted.fit.sum()) - dirichlet_divergence(doc[used], alpha)
+        if shift is not None:
+            value += float(shift @ np.bincount(pairs.word, pairs.count, len(words)))
     else:
         value = float(fitted.fit.sum() - np.sum(pairs.doc_weight * np.log(doc.sum(axis=1))))
     if steps.learn_alpha and used.any():
         goal = learned_alpha(doc, alpha, used, bayes=mode == "svb")
         prior = prior._replace(alpha=(alpha * (goal / alpha) ** rho)[None, :])
     return prior, value
+
+
+def word_rows(words: AnyArray, state: StochasticState, prior: Prior) -> FloatArray:
+    """β + E[n_vk] of some words."""
+    rows: FloatArray = state.counts[words] * state.scale[0] + prior.beta[words][:, None]
+    seeded = np.flatnonzero(prior.boost_row[words] >= 0)
+    rows[seeded] += prior.boost[prior.boost_row[words[seeded]]]
+    return rows
+
+
+def expected_topics(
+    rows: FloatArray, state: StochasticState, mode: StochasticMode, prior: Prior
+) -> tuple[FloatArray, FloatArray | None]:
+    """exp E[log φ] of ``svb``, E[φ] of ``scvb0``, by word.
+
+    Of a word with no counts and a small β the former is less than any number. Its row is then multiplied by
+    exp(−shift), which changes no topic's share; the shifts come with the rows if there are any.
+    """
+    totals = state.topic + prior.beta_sum
+    if mode == "scvb0":
+        return rows / totals, None
+    topics = np.empty_like(rows)
+    vb.exp_mean_log_topics(0, len(rows), rows, digamma(totals), topics)
+    lost = np.flatnonzero(topics.max(axis=1) < _LOST) if len(rows) else np.zeros(0, np.int64)
+    if not len(lost):
+        return topics, None
+    logs, shift = digamma(rows[lost]) - digamma(totals), np.zeros(len(rows))
+    shift[lost] = logs.max(axis=1)
+    topics[lost] = np.exp(logs - shift[lost][:, None])
+    return topics, shift
 
 
 def _step(state: StochasticState, words: AnyArray, counts: FloatArray, rho: float, weight: float) -> None:
