@@ -13,6 +13,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator import refused as _refused
+from topicloom.engine.estimator.explained import Parts, Target
 from topicloom.engine.estimator.parameters import plain
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
@@ -83,6 +84,7 @@ class MedLDAClassifier(SupervisedTopics):
     """
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("binary", "multiclass", "multilabel")
+    _LABELS = "class"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("hinge", "logistic")),
@@ -244,6 +246,7 @@ class MedLDARegressor(SupervisedTopics):
     """
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)
+    _LABELS = "response"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("epsilon_insensitive",)),
@@ -307,6 +310,14 @@ class MedLDARegressor(SupervisedTopics):
 
     def _directions(self) -> list[tuple[Any, int, float]]:
         return [("low", 0, -1.0), ("high", 0, 1.0)]
+
+    def _label_targets(self) -> list[Target]:
+        return [Target(self._LABELS, 0)]
+
+    def _label_parts(self, corpus: Corpus) -> Parts:
+        """Of ``predict``, in the unit of y."""
+        plain = super()._label_parts(corpus)
+        return Parts(self._scale * plain.word, self.intercept_ + self._scale * plain.rest)
 
     def _fitted_numbers(self) -> list[Any]:
         return [*super()._fitted_numbers(), self.intercept_, self._scale]
