@@ -12,6 +12,7 @@ from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.explained import Parts, Target, parts_of_shares
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.estimator.names import Names
+from topicloom.engine.estimator.reported import ReportedLabels
 from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
@@ -30,7 +31,7 @@ _TIES = 1e-9  # share of α by which labels of equal counts are ranked
 _TOL, _ROUNDS = 1e-4, 100  # of CVB0 on new documents
 
 
-class LabelClassifier(TopicModel):
+class LabelClassifier(ReportedLabels, TopicModel):
     """A fitted model whose topics are labels. Subclasses bring the parameters and ``fit``."""
 
     _PUBLISHES: ClassVar[tuple[str, ...]] = ("best",)  # the mean of all chains
@@ -220,6 +221,10 @@ class LabelClassifier(TopicModel):
             mean = self.label_counts_.sum() / self._n_labelled
             sizes = np.full(corpus.n_docs, min(self.n_labels or max(round(mean), 1), most))
         return best_labels(np.where(seen, self._scores(counts, alpha), -1.0), sizes)
+
+    def _predictions(self, corpus: Corpus) -> tuple[BoolArray, FloatArray | None]:
+        counts, alpha = self._fold_all(corpus)
+        return self._predict(corpus, counts, alpha), self._probability(counts)
 
     def predict_labels(self, X: Any) -> list[tuple[Any, ...]]:
         """Label sets by name, best first."""

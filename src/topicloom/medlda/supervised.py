@@ -304,7 +304,9 @@ class SupervisedTopics(TopicModel):
             for index in range(group * self.n_chains, (group + 1) * self.n_chains):
                 share = self._sampled_word_topics(corpus, *self._sampled_with(index)) / lengths
                 word[:, tasks] += product(share, self._etas[index]) / self.n_chains
-                rest[np.ix_(np.flatnonzero(empty), np.array(tasks))] += product(prior, self._etas[index]) / self.n_chains
+                rest[np.ix_(np.flatnonzero(empty), np.array(tasks))] += (
+                    product(prior, self._etas[index]) / self.n_chains
+                )
         return Parts(word, rest)
 
     # -- files ---------------------------------------------------------------------------------------------------
