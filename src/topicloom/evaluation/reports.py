@@ -8,10 +8,10 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from topicloom._types import BoolArray, FloatArray, Int64Array
-from topicloom.corpus._checks import as_numbers, check_length, check_number, items, shown
+from topicloom.corpus._checks import as_numbers, check_length, check_number, check_whole, items, shown
 from topicloom.corpus.frames import to_frame
 from topicloom.errors import InputError
-from topicloom.evaluation.labels import CalibrationBins, _check_shapes, _indicator, calibration_bins
+from topicloom.evaluation.labels import CalibrationBins, _check_shapes, _indicator
 
 _SURE_VARIANCE, _SURE_MEAN = 25.0, 100.0  # of a number of documents, below which its distribution is added up exactly
 _AVERAGES = ("micro", "macro", "weighted", "samples")
@@ -39,7 +39,8 @@ class LabelReport:
     without_prediction, without_label : float
         Share of documents for which no label is predicted, and of those that have none.
     calibration : CalibrationBins, or None
-        All (document, label) pairs in groups of equal size by probability: what is expected and what is so.
+        All (document, label) pairs by probability, in ``n_bins`` groups of equal width, without empty ones: what is
+        expected and what is so.
     n_documents : int
     level : float
     """
@@ -153,12 +154,21 @@ def label_report(
         if not np.all((p >= 0) & (p <= 1)):
             raise InputError("probability must be from 0 to 1 everywhere.")
         mean, expected, (lower, upper) = p.mean(axis=0), p.sum(axis=0), count_limits(p, level)
-        bins = calibration_bins(truth, p, n_bins)
+        bins = _by_width(truth.ravel(), p.ravel(), check_whole("n_bins", n_bins, 1))
     return LabelReport(
         own, support.astype(np.int64), answer.sum(axis=0).astype(np.int64), precision, recall, f1, mean, expected,
         lower, upper, averages, float(1.0 - answer.any(axis=1).mean()), float(1.0 - truth.any(axis=1).mean()), bins,
         n_docs, level,
     )  # fmt: skip
+
+
+def _by_width(truth: BoolArray, p: FloatArray, n_bins: int) -> CalibrationBins:
+    """Groups of equal width. Nearly all probabilities of many labels are about 0: groups of equal size say less."""
+    group = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    size = np.bincount(group, minlength=n_bins)
+    some = size > 0
+    sums = [np.bincount(group, values, minlength=n_bins)[some] / size[some] for values in (p, truth)]
+    return CalibrationBins(sums[0], sums[1], size[some].astype(np.int64))
 
 
 def count_limits(probability: FloatArray, level: float) -> tuple[Int64Array, Int64Array]:
