@@ -87,13 +87,16 @@ def _show(found: "LabelReport", order: list[int]) -> None:
             values += [f"{found.expected[k]:.1f} ({found.lower[k]}–{found.upper[k]})", "" if inside else "!"]
         for column, value in zip(columns, values, strict=True):
             column.append(value)
-    table = Table()
-    table.add_column("label", no_wrap=True, overflow="ellipsis")
-    for heading, *cells in columns:  # names are cut before numbers are
-        table.add_column(heading, justify="right", no_wrap=True, min_width=max(map(len, [heading, *cells])))
+    table, console = Table(), Console(file=sys.stdout, markup=False, highlight=False)
+    widths = [max(map(len, column)) for column in columns]
+    room = max(console.width - sum(width + 3 for width in widths) - 4, 10)
+    table.add_column("label", no_wrap=True)
+    for heading, *_ in columns:
+        table.add_column(heading, justify="right", no_wrap=True)
     for k, row in zip(order, list(zip(*columns, strict=True))[1:], strict=True):
-        table.add_row(Text(str(found.names[k])), *row)
-    console = Console(file=sys.stdout, markup=False, highlight=False)
+        name = Text(str(found.names[k]))
+        name.truncate(room, overflow="ellipsis")
+        table.add_row(name, *row)
     console.print(table)
     rows = [[name, *(f"{own[m]:.3f}" for m in ("precision", "recall", "f1"))] for name, own in found.averages.items()]
     show_table(None, [("average", False), ("precision", True), ("recall", True), ("F1", True)], rows)
