@@ -225,6 +225,13 @@ def _family(rng: np.random.Generator, n_topics: int, n_words: int) -> dict[str, 
             "names": names, "n": [20, 20, 20], "weights": rng.normal(size=(3, n_topics)).round(3).tolist(),
             "words": [[[w, round(float(rng.normal()), 3)] for w in row] for row in words],
             "confusion": [[17, 2, 1], [1, 18, 1], [0, 3, 17]], "numbers": False,
+            "report": {
+                "docs": 60, "without": 0.1, "level": 0.95,
+                "averages": {name: [0.8, 0.7, 0.75] for name in ("micro", "macro", "weighted", "samples")},
+                "rows": [["press", 20, 18, 0.94, 0.85, 0.89, [19.5, 15, 24]],
+                         ["letters", 20, 23, 0.78, 0.9, 0.84, None], ["speeches", 20, 19, 0.9, 0.85, 0.87, [30.0, 25, 35]],
+                         ["<b>never seen", 1, 0, 0.0, 0.0, 0.0, None]],
+            },
         },
         "collections": {
             "names": names, "docs": [20, 20, 20], "values": [1990, 1995, 2000],

@@ -1,18 +1,18 @@
 // reports.js: how well labels of held-out documents are predicted; what words of a document say for a class.
 //
-//   reportSection(report, href)        a table of precision, recall, F1 and expected documents, if there is a report
+//   reportSection(report, title, href) a table of precision, recall, F1 and expected documents, if there is a report
 //   speakingPicker(text, note)         a choice of a class by which the words of a text are coloured; null without classes
 "use strict";
 
-function reportSection(report, href) {
+function reportSection(report, title, href) {
   if (!report) return null;
   const rows = report.rows.map(([name, n, predicted, precision, recall, f1, expected], i) => ({ i, name, n, predicted, precision, recall, f1, expected, data: { label: i } }));
   const off = (row) => row.expected && (row.n < row.expected[1] || row.n > row.expected[2]);
   const share = (key, title, about) => ({ title, about, numeric: true, value: (row) => row[key], cell: (row) => percent(row[key], 0) });
   const columns = [
-    { title: "Label", value: (row) => row.name, cell: (row) => (href(row.i) ? el("a", { href: href(row.i), dir: "auto" }, short(row.name)) : el("span", { dir: "auto" }, short(row.name))), class: "topic-cell" },
+    { title, value: (row) => row.name, cell: (row) => (href(row.i) ? el("a", { href: href(row.i), dir: "auto" }, short(row.name)) : el("span", { dir: "auto" }, short(row.name))), class: "topic-cell" },
     { title: capital(`${core.doc_name}s`), numeric: true, value: (row) => row.n, about: `Held-out ${core.doc_name}s that have it` },
-    { title: "Predicted", numeric: true, value: (row) => row.predicted },
+    { title: "Predicted", numeric: true, value: (row) => row.predicted, class: "minor" },
     share("precision", "Precision", "Of the predicted, the share that has it"),
     share("recall", "Recall", "Of those that have it, the share that is predicted"),
     share("f1", "F1"),
