@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import FloatArray, Int32Array
-from topicloom.corpus._checks import check_whole, shown
+from topicloom.corpus._checks import check_whole, items, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
 from topicloom.corpus.places import places
@@ -226,16 +226,17 @@ def ask(model: Any, topics: Any, labels: Any, n_best: int | None, top: int | Non
             raise InputError(
                 f"labels={shown(labels)}: {type(model).__name__} predicts no labels or classes; leave it out."
             )
-        return Asked(True, [_label(model, one) for one in _listed("labels", labels)], n_best, top)
+        found = [_label(model, one) for one in _listed("labels", labels)]
+        return Asked(True, list(dict.fromkeys(found)), n_best, top)
     if topics is not None:
-        numbers = [model._topic_number(one) for one in _listed("topics", topics)]
+        numbers = dict.fromkeys(model._topic_number(one) for one in _listed("topics", topics))
         return Asked(False, [Target(k, k) for k in numbers], n_best, top)
     return Asked(bool(model._label_targets()), None, n_best, top)
 
 
 def _listed(name: str, given: Any) -> list[Any]:
     single = isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0
-    found = [given] if single else list(dict.fromkeys(given))
+    found = [given] if single else list(items(name, given))
     if not found:
         raise InputError(f"{name} is empty; name at least one, or leave it out for the best of each document.")
     return found
@@ -244,7 +245,8 @@ def _listed(name: str, given: Any) -> list[Any]:
 def _label(model: Any, given: Any) -> Target:
     """A label or class by its name, or by its number if names are no numbers."""
     targets: list[Target] = model._label_targets()
-    for target in targets:
+    plain = isinstance(given, str | int | float | np.integer | np.bool_)
+    for target in targets if plain else ():
         if target.name == given or str(target.name) == given:
             return target
     numbered = isinstance(targets[0].name, str) and isinstance(given, int | np.integer) and not isinstance(given, bool)
