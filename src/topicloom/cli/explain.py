@@ -97,7 +97,7 @@ def _rows(corpus: "Corpus", named: list[str] | None, most: int | None) -> list[i
     number = {} if corpus.ids is None else {name: d for d, name in reversed(list(enumerate(corpus.ids)))}
     found = []
     for name in named:
-        d = number.get(name, int(name) if name.isascii() and name.isdecimal() else -1)
+        d = number.get(name, int(name) if name.isascii() and name.isdecimal() and len(name) < 12 else -1)
         if not 0 <= d < corpus.n_docs:
             known = "" if corpus.ids is None else f"; the first is named {corpus.ids[0]!r}"
             raise InputError(
