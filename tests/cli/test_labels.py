@@ -139,3 +139,75 @@ def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_text("river water\ngoal team\n" * 4)
     assert run("fit", tmp_path / "plain.txt", "--out", tmp_path / "lda", "-k", "2", "-n", "3", "-q").exit_code == 0
     assert "has no labels to predict" in refused("predict", tmp_path / "lda", tmp_path / "plain.txt")
+
+
+# -- explanations and reports ------------------------------------------------------------------------------------------
+
+
+def test_explanations_are_the_model_s(files: Path) -> None:
+    model = topicloom.load(files / "model")
+    new = files / "new.csv"
+    new.write_text('name,text\na,"River! The fish, the fish; a LOAN."\n7,match team\nempty,zebra\n')
+    asked = ("explain", files / "model", new, "--id-column", "name")
+    texts = ["River! The fish, the fish; a LOAN.", "match team", "zebra"]
+    with pytest.warns(topicloom.errors.UnknownWordsWarning):
+        frame = model.explain(texts, labels=["water", "money"], top=2, frame="pandas")
+    frame["id"] = [["a", "7", "empty"][d] for d in frame["document"]]
+    rows = list(csv.DictReader(run(*asked, "--label", "water", "-l", "money", "-w", "2", "--csv").stdout.splitlines()))
+    assert [row["word"] or None for row in rows] == frame["word"].tolist()
+    assert [float(row["contribution"]) for row in rows] == frame["contribution"].tolist()
+    assert [row["id"] for row in rows] == frame["id"].tolist()
+    tokens = json.loads(run(*asked, "-d", "a", "--topic", "1", "--tokens", "--json").stdout)["tokens"]
+    assert [texts[0][row["start"] : row["end"]] for row in tokens] == ["River", "fish", "fish", "LOAN"]
+    assert {(row["document"], row["topic"], row["name"]) for row in tokens} == {(0, 1, "sport")}
+    one = json.loads(run(*asked, "-d", "7", "-d", "0", "--best", "1", "--json").stdout)["words"]
+    assert [row["id"] for row in one] == ["7"] * 2 + ["a"] * 3  # names before numbers
+    shown = run(*asked, "-d", "a").stdout  # not a terminal: marks in the place of colours
+    assert "River[1]! The fish[1], the fish[1]; a LOAN[2]." in shown
+    assert "words for it" in shown
+    assert all(len(line) <= 100 for line in shown.splitlines())
+
+
+def test_labels_are_reported(files: Path) -> None:
+    asked = ("label-report", files / "model", files / "test.csv")
+    whole = json.loads(run(*asked, "--json").stdout)
+    rows = list(csv.DictReader(run(*asked, "--sort", "name", "--csv").stdout.splitlines()))
+    assert [row["label"] for row in rows] == ["money", "sport", "water"]
+    assert {row["label"]: float(row["f1"]) for row in rows} == {own["label"]: own["f1"] for own in whole["labels"]}
+    scores = json.loads(run("evaluate", files / "model", files / "test.csv", "--json").stdout)["scores"]
+    assert whole["averages"]["micro"]["f1"] == scores["micro_f1"]
+    assert whole["averages"]["samples"]["f1"] == scores["example_f1"]
+    assert sum(whole["calibration"]["size"]) == 3 * whole["documents"] == 45
+    shown = run(*asked).stdout
+    assert "expected docs" in shown
+    assert "15 documents; 0.0% have no predicted label" in shown
+
+
+def test_wrong_questions_are_refused(files: Path) -> None:
+    model, test = files / "model", files / "test.csv"
+    assert "'zebra' is no label" in refused("explain", model, test, "--label", "zebra")
+    assert "--document 99: there is no such document" in refused("explain", model, test, "-d", "99")
+    assert "give topics or labels" in refused("explain", model, test, "-t", "0", "-l", "water")
+    assert "--tokens says what --csv and --json give" in refused("explain", model, test, "--tokens")
+    assert "--sort zebra: not known" in refused("label-report", model, test, "--sort", "zebra")
+    (files / "bare.csv").write_text("text\nriver\n")
+    assert "there is no column 'tags'" in refused("label-report", model, files / "bare.csv")
+
+
+@pytest.mark.parametrize("width", ["60", "80"])
+def test_many_labels_with_long_names_keep_to_the_terminal(width: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from topicloom.cli.label_report import _show
+    from topicloom.evaluation import label_report
+
+    rng = np.random.default_rng(0)
+    truth = rng.random((30, 200)) < 0.1
+    names = [f"a label with a very long name of its own, number {k}" for k in range(200)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", width)
+        found = label_report(truth, truth, truth * 0.9, names)
+        _show(found, found.order("support"))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= int(width)
+    assert "F1" in lines[1]
+    assert "1.00 │" in lines[3]  # numbers are not cut
+    assert len(lines) < 200 + 40  # a line per label

@@ -124,6 +124,33 @@ def test_names_of_the_user_are_shown_in_all_of_them(visit: Visit) -> None:
     assert "#/topic/2" in links
 
 
+def test_predictions_of_held_out_documents(visit: Visit) -> None:
+    page = visit.open("classes")
+    cells = page.locator("#report tbody tr").evaluate_all("all => all.map(row => [...row.cells].map(c => c.innerText))")
+    assert [row[0] for row in cells] == ["press", "letters", "speeches", "<b>never seen"]
+    assert cells[0][1:] == ["20", "18", "94%", "85%", "89%", "19.5 (15–24)"]
+    assert cells[2][6] == "30 (25–35) !"  # 20 documents are fewer than the probabilities allow for
+    assert "micro F1 75.0%" in page.locator("#report").inner_text()
+    assert page.locator("#report a").count() >= 3
+
+
+def test_words_of_a_document_speak_for_a_class(visit: Visit, data: Data) -> None:
+    weights = np.array(data.core["family"]["classes"]["weights"])
+    page = visit.open("document/3")
+    shades = """([c]) => [...document.querySelectorAll('#text .token')].map(mark =>
+        [Number(mark.dataset.topic), mark.style.getPropertyValue('--topic'), mark.style.getPropertyValue('--shade')])"""
+    page.wait_for_selector("#text .token")
+    before = page.evaluate(shades, [0])
+    page.select_option("#speaking", "1")
+    against = weights[1] - weights.mean(axis=0)
+    for topic, colour, shade in page.evaluate(shades, [1]):
+        assert colour == ("var(--below)" if against[topic] < 0 else "var(--above)")
+        assert abs(int(shade.rstrip("%")) - 60 * abs(against[topic]) / np.abs(against).max()) <= 0.51
+    assert "blue ones against it" in page.locator("#speaking-note").inner_text()
+    page.select_option("#speaking", "")
+    assert page.evaluate(shades, [0]) == before
+
+
 def test_classes_show_weights_and_what_pushes(visit: Visit, data: Data) -> None:
     classes = data.core["family"]["classes"]
     weights = np.array(classes["weights"])

@@ -110,3 +110,28 @@ def test_the_long_run_of_states() -> None:
     assert stationary(np.array([[0.9, 0.1], [0.3, 0.7]])) == pytest.approx([0.75, 0.25])
     assert stationary(np.array([[0.5, 0.5], [0.0, 1.0]])) == pytest.approx([0.0, 1.0], abs=1e-9)
     assert stationary(np.eye(2)) == pytest.approx([0.5, 0.5])
+
+
+def test_predictions_of_held_out_documents(corpus: topicloom.Corpus) -> None:
+    y = [("x", "y", "z")[d % 3] for d in range(corpus.n_docs)]
+    train, new = corpus.select(range(60)), corpus.select(range(60, 80))
+    model = topicloom.MedLDAClassifier(4, loss="logistic", **QUICK, burn_in=None).fit(train, y[:60])
+    found = payload(read_model(model), documents=0, held_out=(new, y[60:]))["data-core"]["family"]["classes"]
+    report, said = model.label_report(new, y[60:]), model.predict(new)
+    own = np.array(y[60:])
+    assert found["confusion"] == [[int(np.sum((own == a) & (said == b))) for b in "xyz"] for a in "xyz"]
+    assert [row[0] for row in found["report"]["rows"]] == ["x", "y", "z"]
+    assert [row[5] for row in found["report"]["rows"]] == pytest.approx(report.f1, rel=1e-3)
+    assert [row[6][0] for row in found["report"]["rows"]] == pytest.approx(report.expected, rel=1e-3)
+    assert payload(read_model(model), documents=0)["data-core"]["family"]["classes"]["confusion"] is None
+    sets = topicloom.LabeledLDA(**QUICK, burn_in=None).fit(train, [[own] for own in y[:60]])
+    labelled = new.with_metadata(labels=[[own] for own in y[60:]])
+    report = payload(read_model(sets), documents=0, held_out=labelled)["data-core"]["family"]["labels"]["report"]
+    assert report["docs"] == 20
+    for model, held_out, message in (
+        (topicloom.LDA(2, **QUICK).fit(train), labelled, "held_out is for models of labels or classes"),
+        (sets, "zebra", "held_out is 'zebra'"),
+        (sets, new, "the documents have no labels to compare with"),
+    ):
+        with pytest.raises(topicloom.errors.InputError, match=message):
+            payload(read_model(model), documents=0, held_out=held_out)

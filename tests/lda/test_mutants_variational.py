@@ -157,7 +157,7 @@ def fold_error(fold_in: Callable[..., None]) -> float:
     ptr, words, count = np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([2.0, 1.0, 3.0])
     out, first = np.zeros((1, 2)), np.zeros(3, np.int32)
     pairs, prior = PairIndex(ptr, words, count, first, ptr, ptr), DocumentPrior(alpha[None], first[:1])
-    fold_in(0, 1, pairs, phi, prior, False, 1e-13, 2000, out)
+    fold_in(0, 1, pairs, phi, prior, False, 1e-13, 2000, out, np.empty((0, out.shape[1])))
     # The fixed point has one γ a pair; find it from the counts by plain iteration.
     gamma = np.full((3, 2), 0.5)
     for _ in range(3000):

@@ -11,9 +11,11 @@ from topicloom.cli.compare import compare
 from topicloom.cli.demo import demo
 from topicloom.cli.diagnose import diagnose
 from topicloom.cli.documents import docs, name
+from topicloom.cli.explain import explain
 from topicloom.cli.explore import explore
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
+from topicloom.cli.label_report import label_report
 from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.report import report
 from topicloom.cli.results import evaluate, topics, transform
@@ -31,7 +33,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare, explore, docs, name, report):
+for command in (
+    *commands,
+    fit_collections,
+    prevalence,
+    diagnose,
+    search_topics,
+    compare,
+    explain,
+    explore,
+    docs,
+    name,
+    report,
+    label_report,
+):
     app.command()(as_command(command))
 
 

@@ -73,7 +73,13 @@ class Reading:
         return replace(corpus, reading={key: value for key, value in {**kept, **known}.items() if value})
 
     def read_new(
-        self, path: Path, model: "TopicModel", wanted: Collection[str] = (), **columns: str | None
+        self,
+        path: Path,
+        model: "TopicModel",
+        wanted: Collection[str] = (),
+        *,
+        keep_texts: bool = False,
+        **columns: str | None,
     ) -> "Corpus":
         """Documents for a model, in its vocabulary, read and cut as those that it was fitted on.
 
@@ -101,7 +107,7 @@ class Reading:
                 return as_fitted.read(path, **more).with_vocabulary(model.vocabulary_)
             how = model._text_options
             more = chosen if how is None else {**chosen, **how._asdict()}
-            return as_fitted.read(path, vocabulary=model.vocabulary_, keep_texts=False, **more)
+            return as_fitted.read(path, vocabulary=model.vocabulary_, keep_texts=keep_texts, **more)
         except InputError as error:
             raise _explained(error, remembered) from None
 

@@ -9,6 +9,7 @@ import typer
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import load_topics, say
 from topicloom.cli.files import _STATE, _kind
+from topicloom.cli.results import read_truth
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ def explore(
     all_documents: Annotated[bool, typer.Option("--all", help="All documents, however many.")] = False,
     text_length: Annotated[int, typer.Option(help="Characters of a text, beyond which it is cut.")] = 10_000,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts out; documents have their words.")] = False,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(help="Documents with labels that were held out: how well they are predicted.", metavar="FILE"),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     level: Annotated[float, typer.Option(help="Probability of intervals.")] = 0.9,
 ) -> None:
@@ -49,6 +54,8 @@ def explore(
     options: dict[str, Any] = {
         "documents": None if all_documents else documents, "text_length": text_length, "title": title, "level": level,
     }  # fmt: skip
+    if held_out is not None and len(inputs) > 1:
+        raise InputError("--held-out is for one model of labels or classes; leave it out.")
     kinds = [_kind(path, reading.format if len(inputs) == 1 and texts is None else None) for path in inputs]
     for path, kind in zip(inputs, kinds, strict=True):
         if kind == "corpus":
@@ -56,12 +63,16 @@ def explore(
         if kind == _STATE and len(inputs) > 1:
             raise InputError(f"{path} is a MALLET state, and only models are compared; give it alone.")
     if kinds == [_STATE]:
+        if held_out is not None:
+            raise InputError("--held-out is for models of labels or classes, and a state has none; leave it out.")
         from topicloom.mallet import read_state
 
         state = read_state(inputs[0])
         page = explore_state(state, out, texts=_texts(texts, no_texts, reading, _AsModel(state)), **options)
     elif len(inputs) == 1:
         model = _load(inputs[0])
+        if held_out is not None:
+            options["held_out"] = _held_out(model, reading, held_out)
         page = of_model(model, out, texts=_texts(texts, no_texts, reading, model), **options)
     else:
         models = {str(path): load_topics(path) for path in inputs}
@@ -70,6 +81,12 @@ def explore(
         first = next(iter(models.values()))
         page = explore_models(models, out, texts=_texts(texts, no_texts, reading, first), **options)
     say(f"the page is {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser.")
+
+
+def _held_out(model: Any, reading: Reading, path: Path) -> Any:
+    if not hasattr(model, "label_report"):
+        raise InputError(f"--held-out is for models of labels or classes, and {type(model).__name__} is none.")
+    return read_truth(model, reading, path, None)
 
 
 def _load(path: Path) -> Any:

@@ -314,11 +314,21 @@ def evaluate(
         show_table(None, [("measure", False), ("value", True)], rows)
 
 
-def _nothing_to_compare(role: str, reading: Reading, input: Path) -> InputError:
-    return InputError(
-        f"the documents have no {role}s to compare with; name their column with --{role}-column."
-        + reading.columns_of(input)
+def read_truth(
+    model: Any, reading: Reading, input: Path, label_column: str | None, response_column: str | None = None
+) -> "Corpus":
+    """Documents with the labels, classes or numbers that a model is to predict."""
+    role = "response" if getattr(model, "_kind", None) == "regression" else "label"
+    corpus = reading.read_new(
+        input, model, [f"{role}_column"], label_column=label_column, response_column=response_column
     )
+    if getattr(corpus, f"{role}s") is None:
+        raise InputError(
+            f"the documents have no {role}s to compare with; name their column with --{role}-column."
+            + reading.columns_of(input)
+        )
+    tell_unknown(corpus)
+    return corpus
 
 
 def _evaluate_supervised(
@@ -334,13 +344,7 @@ def _evaluate_supervised(
 
     if input is None:
         raise InputError("a supervised model is scored on documents with classes or numbers; give a file of them.")
-    role = "response" if model._kind == "regression" else "label"
-    corpus = reading.read_new(
-        input, model, [f"{role}_column"], label_column=label_column, response_column=response_column
-    )
-    if getattr(corpus, f"{role}s") is None:
-        raise _nothing_to_compare(role, reading, input)
-    tell_unknown(corpus)
+    corpus = read_truth(model, reading, input, label_column, response_column)
     scores = supervised_scores(model, corpus)
     if json:
         show_json({"directory": str(directory), "scores": scores})
@@ -361,10 +365,7 @@ def _evaluate_labels(
 
     if input is None:
         raise InputError("a model of labels is scored on documents with labels; give a file of them.")
-    corpus = reading.read_new(input, model, ["label_column"], label_column=label_column)
-    if corpus.labels is None:
-        raise _nothing_to_compare("label", reading, input)
-    tell_unknown(corpus)
+    corpus = read_truth(model, reading, input, label_column)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
     scores = label_measures(model, corpus, wanted)
     if json:

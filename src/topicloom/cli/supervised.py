@@ -130,6 +130,8 @@ def predict_numbers(model: Any, corpus: "Corpus", out: Path | None, json: bool) 
 
 def supervised_scores(model: Any, corpus: "Corpus") -> dict[str, float]:
     """How well a model predicts what the documents are."""
-    kinds = {"regression": "r2", "multilabel": "micro_f1"}
     with unknown_words_told():
-        return {kinds.get(model._kind, "accuracy"): model.score(corpus)}
+        if model._kind == "regression":
+            found: dict[str, float] = model.regression_report(corpus)
+            return found
+        return {"micro_f1" if model._kind == "multilabel" else "accuracy": model.score(corpus)}

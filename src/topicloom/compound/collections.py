@@ -261,6 +261,16 @@ class CollectionModel(LDA):
         """
         return self._transform(self._grouped(X, groups))
 
+    def explain(self, X: Any, groups: Any = None, **options: Any) -> Any:
+        """As of ``LDA``, with documents' collections as in ``transform``."""
+        check_is_fitted(self, "seed_")
+        return super().explain(self._grouped(self._corpus_to_explain(X), groups), **options)
+
+    def explain_tokens(self, X: Any, groups: Any = None, **options: Any) -> Any:
+        """As of ``LDA``, with documents' collections as in ``transform``."""
+        check_is_fitted(self, "seed_")
+        return super().explain_tokens(self._grouped(self._corpus_to_explain(X), groups), **options)
+
     def perplexity(self, X: Any, groups: Any = None) -> float:
         """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
         return self._perplexity(self._grouped(X, groups))

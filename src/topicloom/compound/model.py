@@ -370,10 +370,14 @@ class CompoundLDA(CollectionModel):
             super()._check_tokens(corpus)
 
     def _fold(self, corpus: Corpus) -> FloatArray:
-        if self.method != "vem":
-            return super()._fold(corpus)
+        return self._fold_by_method(corpus) if self.method == "vem" else super()._fold(corpus)
+
+    def _word_topics(self, corpus: Corpus) -> FloatArray:
+        return self._fold_by_method(corpus, by_word=True) if self.method == "vem" else super()._word_topics(corpus)
+
+    def _fold_by_method(self, corpus: Corpus, by_word: bool = False) -> FloatArray:
         own = self._method_options()
-        return variational_fold(self, corpus, "vb", own["mean_change_tol"], own["max_doc_update_iter"])
+        return variational_fold(self, corpus, "vb", own["mean_change_tol"], own["max_doc_update_iter"], by_word)
 
     def _perplexity(self, corpus: Corpus) -> float:
         return variational_perplexity(self, corpus) if self.method == "vem" else super()._perplexity(corpus)

@@ -26,6 +26,7 @@ from topicloom.evaluation.predictive import (
     log_likelihood,
 )
 from topicloom.evaluation.prevalence import LabelPrevalence, label_prevalence
+from topicloom.evaluation.reports import LabelReport, label_report, regression_scores
 from topicloom.evaluation.topic_maps import TopicMap, topic_map
 from topicloom.evaluation.topics import (
     effective_words,
@@ -43,6 +44,7 @@ __all__ = [
     "DocumentScores",
     "Interval",
     "LabelPrevalence",
+    "LabelReport",
     "TopicMap",
     "TopicWeights",
     "bucket_histogram",
@@ -58,12 +60,14 @@ __all__ = [
     "label_calibration",
     "label_prevalence",
     "label_ranking_scores",
+    "label_report",
     "label_set_scores",
     "left_to_right",
     "log_likelihood",
     "merged_draws",
     "mixture_difference",
     "mixture_trend",
+    "regression_scores",
     "silhouette_widths",
     "time_entropy",
     "topic_clusters",

@@ -28,6 +28,7 @@ def explore(
     text_length: int = TEXT_LENGTH,
     title: str | None = None,
     level: float = 0.9,
+    held_out: Any = None,
 ) -> Path:
     """Write a page that shows a fitted model: topics, words, documents and what the kind of model adds.
 
@@ -49,6 +50,8 @@ def explore(
         Default: the kind of model and its number of topics.
     level : float, default=0.9
         Probability of all intervals.
+    held_out : Corpus with labels, or pair (documents, labels), optional
+        Documents that a model of labels or classes has not seen. The page then shows how well each label is predicted.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def explore(
     """
     from topicloom.explore.source import read_model
 
-    return _write(read_model(model), path, texts, documents, text_length, title, level)
+    return _write(read_model(model), path, texts, documents, text_length, title, level, held_out=held_out)
 
 
 def explore_models(
@@ -168,7 +171,7 @@ def explore_state(
 
 def _write(
     source: Any, path: _Path, texts: Any, documents: int | None, text_length: int, title: str | None, level: float,
-    models: dict[str, Any] | None = None,
+    models: dict[str, Any] | None = None, held_out: Any = None,
 ) -> Path:  # fmt: skip
     from topicloom.explore.page import write_page
 
@@ -176,15 +179,16 @@ def _write(
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the name of a file, such as topics.html.")
     blocks = payload(
-        source, texts=texts, documents=documents, text_length=text_length, title=title, level=level, models=models
-    )
+        source, texts=texts, documents=documents, text_length=text_length, title=title, level=level, models=models,
+        held_out=held_out,
+    )  # fmt: skip
     write_page(target, blocks["data-core"]["title"], blocks)
     return target
 
 
 def payload(
     source: Any, *, texts: Any = None, documents: int | None = DOCUMENTS, text_length: int = TEXT_LENGTH,
-    title: str | None = None, level: float = 0.9, models: dict[str, Any] | None = None,
+    title: str | None = None, level: float = 0.9, models: dict[str, Any] | None = None, held_out: Any = None,
 ) -> dict[str, Any]:  # fmt: skip
     """All data of a page, by the ids of their elements, for a ``source.Source``."""
     from topicloom.explore import content
@@ -201,7 +205,7 @@ def payload(
     words = WordTable()
     core = content.core(
         source, docs, words, title=_title(source, title), level=level,
-        models=compare_chains(source) if models is None else models,
+        models=compare_chains(source) if models is None else models, held_out=held_out,
     )  # fmt: skip
     blocks: dict[str, Any] = {"data-core": core, "data-docs": table(source, docs, words)}
     for number, block in enumerate(text_blocks(source, docs)):

@@ -17,6 +17,7 @@ from topicloom.explore import covariates, documents
 from topicloom.explore.covariates import short
 from topicloom.explore.documents import Documents
 from topicloom.explore.families import family
+from topicloom.explore.held_out import add_report
 from topicloom.explore.source import Source
 from topicloom.explore.tokens import clean
 from topicloom.explore.words import LAMBDA, WordTable, best_words, topics_of_words, words_for_every_lambda
@@ -49,8 +50,9 @@ _MALLET = {
 
 
 def core(
-    source: Source, docs: Documents, words: WordTable, *, title: str, level: float, models: dict[str, Any] | None
-) -> dict[str, Any]:
+    source: Source, docs: Documents, words: WordTable, *, title: str, level: float, models: dict[str, Any] | None,
+    held_out: Any = None,
+) -> dict[str, Any]:  # fmt: skip
     """All of a page but its documents; ``words`` is filled with the words that it names."""
     diagnosis, verdict = _diagnosis(source)
     relevant = best_words(source, "relevance")
@@ -61,6 +63,8 @@ def core(
         topic["measures"] = {name: _finite(values[k]) for name, values in measured.items()}
         topic["chains"] = None if diagnosis is None else _chains(diagnosis, k)
     own = family(source, docs, words, relevant, level)
+    if held_out is not None:
+        add_report(own, source.model, held_out)
     corpus = source.corpus
     return {
         "version": VERSION,

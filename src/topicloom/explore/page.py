@@ -16,7 +16,7 @@ from topicloom.errors import StorageError
 
 SCRIPTS = (
     "core.js", "names.js", "draw.js", "charts.js", "overview.js", "topic.js", "word.js", "document.js", "search.js",
-    "families.js", "collections.js", "states.js", "models.js", "start.js",
+    "families.js", "reports.js", "collections.js", "states.js", "models.js", "start.js",
 )  # fmt: skip
 """Scripts of the page in their order; those that are not there are passed over."""
 

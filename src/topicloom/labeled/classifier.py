@@ -9,8 +9,10 @@ from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
 from topicloom.engine.estimator import label_sets as _labels
+from topicloom.engine.estimator.explained import Parts, Target, parts_of_shares
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.estimator.names import Names
+from topicloom.engine.estimator.reported import ReportedLabels
 from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
@@ -29,10 +31,11 @@ _TIES = 1e-9  # share of α by which labels of equal counts are ranked
 _TOL, _ROUNDS = 1e-4, 100  # of CVB0 on new documents
 
 
-class LabelClassifier(TopicModel):
+class LabelClassifier(ReportedLabels, TopicModel):
     """A fitted model whose topics are labels. Subclasses bring the parameters and ``fit``."""
 
     _PUBLISHES: ClassVar[tuple[str, ...]] = ("best",)  # the mean of all chains
+    _LABELS = "label"
 
     method: str
     ranking: str
@@ -133,7 +136,12 @@ class LabelClassifier(TopicModel):
 
     def _fold_all(self, corpus: Corpus) -> tuple[FloatArray, FloatArray]:
         """Expected counts [D, K] of each label, and the α [K] or [D, K] that they were found with."""
-        return self._fold_with(corpus, self.alpha_, 0), self.alpha_
+        alpha, step = self._last_prior(corpus)
+        return self._fold_with(corpus, alpha, step), alpha
+
+    def _last_prior(self, corpus: Corpus) -> tuple[FloatArray, int]:
+        """The α [K] or [D, K] under which labels are found, and the number of the step that finds them."""
+        return self.alpha_, 0
 
     def _fold_with(self, corpus: Corpus, alpha: FloatArray, step: int) -> FloatArray:
         """Expected label counts under α [K], or [D, K] with a row per document; each step has streams of its own."""
@@ -145,13 +153,40 @@ class LabelClassifier(TopicModel):
             )  # fmt: skip
         return self._sampled_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
 
+    def _label_targets(self) -> list[Target]:
+        return [Target(name, k) for k, name in enumerate(self.classes_.tolist())]
+
+    def _label_parts(self, corpus: Corpus) -> Parts:
+        """Of ``decision_function``."""
+        alpha, topics = self._last_word_topics(corpus)
+        return parts_of_shares(corpus, topics, alpha * self._share_of_prior())
+
+    def _topic_parts(self, corpus: Corpus) -> Parts:
+        alpha, topics = self._last_word_topics(corpus)
+        return parts_of_shares(corpus, topics, alpha)
+
+    def _last_word_topics(self, corpus: Corpus) -> tuple[FloatArray, FloatArray]:
+        """α as of ``_fold_all``, and expected counts [M, K] of labels by distinct word."""
+        alpha, step = self._last_prior(corpus)
+        rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
+        if self.method == "cvb0":
+            return alpha, variational.word_topics(
+                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
+                alpha_row=rows,
+            )  # fmt: skip
+        return alpha, self._sampled_word_topics(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
+
     def decision_function(self, X: Any) -> FloatArray:
         """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""
         check_is_fitted(self, "seed_")
         return self._scores(*self._fold_all(self._new_corpus(X)))
 
     def _scores(self, counts: FloatArray, alpha: FloatArray) -> FloatArray:
-        return with_prior(counts, alpha * (1.0 if self.ranking == "theta" else _TIES))
+        return with_prior(counts, alpha * self._share_of_prior())
+
+    def _share_of_prior(self) -> float:
+        """How much of α is in the scores."""
+        return 1.0 if self.ranking == "theta" else _TIES
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability [D, K] that a document has a label, calibrated on held-out documents; each stands for itself."""
@@ -186,6 +221,10 @@ class LabelClassifier(TopicModel):
             mean = self.label_counts_.sum() / self._n_labelled
             sizes = np.full(corpus.n_docs, min(self.n_labels or max(round(mean), 1), most))
         return best_labels(np.where(seen, self._scores(counts, alpha), -1.0), sizes)
+
+    def _predictions(self, corpus: Corpus) -> tuple[BoolArray, FloatArray | None]:
+        counts, alpha = self._fold_all(corpus)
+        return self._predict(corpus, counts, alpha), self._probability(counts)
 
     def predict_labels(self, X: Any) -> list[tuple[Any, ...]]:
         """Label sets by name, best first."""

@@ -80,12 +80,11 @@ class DependencyLDA(PriorLDA):
         self._label_by_word, self._label_alpha = by_word, alpha
         self.label_topics_ = (by_word / by_word.sum(axis=0)).T
 
-    def _fold_all(self, corpus: Corpus) -> tuple[FloatArray, FloatArray]:
-        counts, alpha = super()._fold_all(corpus)
-        for step in range(1, self.n_rounds + 1):
-            alpha = self._own_alpha(corpus, counts)
-            counts = self._fold_with(corpus, alpha, step)
-        return counts, alpha
+    def _last_prior(self, corpus: Corpus) -> tuple[FloatArray, int]:
+        alpha, _ = super()._last_prior(corpus)
+        for step in range(self.n_rounds):
+            alpha = self._own_alpha(corpus, self._fold_with(corpus, alpha, step))
+        return alpha, self.n_rounds
 
     def _own_alpha(self, corpus: Corpus, counts: FloatArray) -> FloatArray:
         """α [D, K] of documents from what the first labels say of their label topics."""

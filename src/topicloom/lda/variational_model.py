@@ -1,6 +1,6 @@
 """Latent Dirichlet allocation by variational inference, as a scikit-learn estimator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -21,7 +21,7 @@ from topicloom.files.directories import Part
 from topicloom.files.manifests import CORPUS, chain_role
 from topicloom.lda.streamed import StreamedTopics
 from topicloom.lda.variational import stream
-from topicloom.lda.variational.batch import check_whole, fold_in
+from topicloom.lda.variational.batch import check_whole, fold_in, word_topics
 from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
 from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps
 
@@ -205,6 +205,10 @@ class VariationalLDA(StreamedTopics):
     def _fold(self, corpus: Corpus) -> FloatArray:
         return variational_fold(self, corpus, self.method, self.mean_change_tol, self.max_doc_update_iter)
 
+    def _word_topics(self, corpus: Corpus) -> FloatArray:
+        how = self.method, self.mean_change_tol, self.max_doc_update_iter
+        return variational_fold(self, corpus, *how, by_word=True)
+
     def _perplexity(self, corpus: Corpus) -> float:
         return variational_perplexity(self, corpus)
 
@@ -277,10 +281,16 @@ def expected_theta(chain: Chain) -> FloatArray:
     return with_prior(counts, np.zeros(counts.shape[1]))
 
 
-def variational_fold(model: Any, corpus: Corpus, mode: str, tol: float, max_rounds: int) -> FloatArray:
-    """Expected topic counts [D, K] of new documents by the method's own update, in ten times the rounds of a fit."""
+def variational_fold(
+    model: Any, corpus: Corpus, mode: str, tol: float, max_rounds: int, by_word: bool = False
+) -> FloatArray:
+    """Expected topic counts [D, K] of new documents by the method's own update, in ten times the rounds of a fit.
+
+    With ``by_word`` [M, K] of their distinct words.
+    """
     alpha, rows = model._document_prior(corpus)
-    return fold_in(
+    fold: Callable[..., FloatArray] = word_topics if by_word else fold_in
+    return fold(
         corpus, mode, model._by_word, alpha, tol=tol, max_rounds=10 * max_rounds, n_jobs=resolve_jobs(model.n_jobs),
         alpha_row=rows,
     )  # fmt: skip

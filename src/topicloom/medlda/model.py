@@ -8,12 +8,14 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator import refused as _refused
+from topicloom.engine.estimator.explained import Parts, Target
 from topicloom.engine.estimator.parameters import plain
+from topicloom.engine.estimator.reported import ReportedLabels
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
@@ -54,7 +56,7 @@ def _gives_probabilities(model: Any) -> bool:
 
 
 @_documented
-class MedLDAClassifier(SupervisedTopics):
+class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     """MedLDA: topics that explain the words and, weighted by a classifier, tell the classes apart.
 
     ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts. ``y`` is one class a document; or label
@@ -83,6 +85,7 @@ class MedLDAClassifier(SupervisedTopics):
     """
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("binary", "multiclass", "multilabel")
+    _LABELS = "class"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("hinge", "logistic")),
@@ -132,7 +135,10 @@ class MedLDAClassifier(SupervisedTopics):
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities [D, classes] of the logistic loss: of classes they sum to 1, of labels each is its own."""
         check_is_fitted(self, "seed_")
-        p: FloatArray = expit(self._values(self._new_corpus(X)))
+        return self._probability(self._values(self._new_corpus(X)))
+
+    def _probability(self, values: FloatArray) -> FloatArray:
+        p: FloatArray = expit(values)
         if self._kind == "binary":
             return np.hstack([1.0 - p, p])
         return p if self._kind == "multilabel" else p / p.sum(axis=1, keepdims=True)
@@ -147,6 +153,13 @@ class MedLDAClassifier(SupervisedTopics):
             return (values > 0).astype(np.int64)
         number = (values[:, 0] > 0).astype(np.int64) if self._kind == "binary" else np.argmax(values, axis=1)
         return np.asarray(self.classes_[number])
+
+    def _predictions(self, corpus: Corpus) -> tuple[BoolArray, FloatArray | None]:
+        values = self._values(corpus)
+        answer = self._choose(values)
+        if self._kind != "multilabel":
+            answer = answer[:, None] == self.classes_
+        return answer.astype(bool), self._probability(values) if self.loss == "logistic" else None
 
     def predict_labels(self, X: Any) -> list[tuple[Any, ...]]:
         """Class names for each document, best first: one, or those of a label set."""
@@ -244,6 +257,7 @@ class MedLDARegressor(SupervisedTopics):
     """
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)
+    _LABELS = "response"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("epsilon_insensitive",)),
@@ -299,14 +313,50 @@ class MedLDARegressor(SupervisedTopics):
         """Predictive R²: 1 − mean squared error / variance."""
         from sklearn.metrics import r2_score
 
+        return float(r2_score(*self._true_and_predicted(X, y)))
+
+    def regression_report(self, X: Any, y: Any = None) -> dict[str, float]:
+        """How far predictions of documents that the model has not seen are off; ``evaluation.regression_scores``.
+
+        Parameters
+        ----------
+        X : Corpus, documents × words counts or texts
+        y : array of shape (n_documents,), optional
+            Their numbers; by default the responses of the corpus.
+
+        Returns
+        -------
+        dict
+            ``r2``, ``mean_absolute_error``, ``root_mean_squared_error`` and ``mean_error``.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0] * 20)
+        >>> sorted(model.regression_report(["good", "poor poor"], [4.0, 2.0]))
+        ['mean_absolute_error', 'mean_error', 'r2', 'root_mean_squared_error']
+        """
+        from topicloom.evaluation.reports import regression_scores
+
+        return regression_scores(*self._true_and_predicted(X, y))
+
+    def _true_and_predicted(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X)
         truth = _targets.read_numbers(y, corpus)
         answer = self.intercept_ + self._scale * self._values(corpus)[:, 0]
-        return float(r2_score(truth.centre + truth.scale * truth.target[:, 0], answer))
+        return truth.centre + truth.scale * truth.target[:, 0], answer
 
     def _directions(self) -> list[tuple[Any, int, float]]:
         return [("low", 0, -1.0), ("high", 0, 1.0)]
+
+    def _label_targets(self) -> list[Target]:
+        return [Target(self._LABELS, 0)]
+
+    def _label_parts(self, corpus: Corpus) -> Parts:
+        """Of ``predict``, in the unit of y."""
+        plain = super()._label_parts(corpus)
+        return Parts(self._scale * plain.word, self.intercept_ + self._scale * plain.rest)
 
     def _fitted_numbers(self) -> list[Any]:
         return [*super()._fitted_numbers(), self.intercept_, self._scale]

@@ -14,6 +14,7 @@ from topicloom.engine import draws
 from topicloom.engine.checks import SUPERVISED, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters, tables
+from topicloom.engine.estimator.explained import Parts, Target
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior, make_prior
@@ -264,9 +265,15 @@ class SupervisedTopics(TopicModel):
 
     def _fold_chain(self, corpus: Corpus, index: int) -> FloatArray:
         """Expected topic counts [D, K] with one chain's topics held fixed."""
+        return self._sampled_counts(corpus, *self._sampled_with(index))
+
+    def _word_topics(self, corpus: Corpus) -> FloatArray:
+        return self._sampled_word_topics(corpus, *self._sampled_with(self.best_chain_))
+
+    def _sampled_with(self, index: int) -> tuple[FloatArray, FloatArray, None, int]:
+        """Topics [V, K] of one chain, α, no rows of it, and the seed: what new documents are sampled with."""
         by_word = self._by_words[index]
-        phi_by_word, seed = by_word / by_word.sum(axis=0), int(path_key(self.seed_, index))
-        return self._sampled_counts(corpus, phi_by_word, self.alpha_, None, seed)
+        return by_word / by_word.sum(axis=0), self.alpha_, None, int(path_key(self.seed_, index))
 
     def _perplexity(self, corpus: Corpus) -> float:
         """θ of the halves is read by ``estimator``, as φ is."""
@@ -283,6 +290,24 @@ class SupervisedTopics(TopicModel):
                 share = np.where(lengths > 0, counts / np.maximum(lengths, 1), self.alpha_ / self.alpha_.sum())
                 out[:, tasks] += product(share, self._etas[index]) / self.n_chains
         return out
+
+    def _label_targets(self) -> list[Target]:
+        return [Target(name, task, sign) for name, task, sign in self._directions()]
+
+    def _label_parts(self, corpus: Corpus) -> Parts:
+        """Of f: a word adds Σ_k η_k times its share of z̄_k. Without any word all is ``rest``."""
+        n_tasks, ptr = sum(map(len, self._groups)), corpus.pairs.ptr
+        word, rest = np.zeros((int(ptr[-1]), n_tasks)), np.zeros((corpus.n_docs, n_tasks))
+        lengths, empty = np.repeat(corpus.doc_lengths, np.diff(ptr))[:, None], corpus.empty_docs
+        prior = np.tile(self.alpha_ / self.alpha_.sum(), (int(empty.sum()), 1))
+        for group, tasks in enumerate(self._groups):
+            for index in range(group * self.n_chains, (group + 1) * self.n_chains):
+                share = self._sampled_word_topics(corpus, *self._sampled_with(index)) / lengths
+                word[:, tasks] += product(share, self._etas[index]) / self.n_chains
+                rest[np.ix_(np.flatnonzero(empty), np.array(tasks))] += (
+                    product(prior, self._etas[index]) / self.n_chains
+                )
+        return Parts(word, rest)
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -59,12 +59,17 @@ def read_labels(y: Any, corpus: Corpus) -> tuple[AnyArray, LabelSets]:
 
 def true_labels(y: Any, n_docs: int, classes: AnyArray) -> BoolArray:
     """True labels [D, K + U]: columns of a model's K classes, then of the U labels that it has never seen."""
+    return named_labels(y, n_docs, classes)[1]
+
+
+def named_labels(y: Any, n_docs: int, classes: AnyArray) -> tuple[list[Any], BoolArray]:
+    """Names of the columns of ``true_labels``, and these."""
     y = plain_labels(y)
     if _is_matrix(y):
         names, truth = _indicator(y)
         if truth.shape != (n_docs, len(classes)) or (_has_names(y) and names.tolist() != classes.tolist()):
             raise InputError(f"y has shape {truth.shape}; expected ({n_docs}, {len(classes)}), a column per class.")
-        return truth
+        return classes.tolist(), truth
     lists = _name_lists(y, n_docs)
     number = {name: k for k, name in enumerate(classes.tolist())}
     for own in lists:
@@ -73,7 +78,7 @@ def true_labels(y: Any, n_docs: int, classes: AnyArray) -> BoolArray:
     out = np.zeros((n_docs, len(number)), bool)
     for d, own in enumerate(lists):
         out[d, [number[name] for name in own]] = True
-    return out
+    return list(number), out
 
 
 def plain_labels(y: Any) -> Any:

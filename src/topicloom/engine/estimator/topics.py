@@ -15,6 +15,7 @@ from topicloom.corpus.text import from_texts
 from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks, tables
+from topicloom.engine.estimator.explained import ExplainedTopics
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
@@ -32,7 +33,7 @@ from topicloom.files.manifests import MODEL
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel):  # type: ignore[misc]
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTopics, FittedModel):  # type: ignore[misc]
     """A fitted topic model. Subclasses bring the parameters and ``fit``."""
 
     estimator: Estimator

@@ -55,7 +55,8 @@ function tokenTips(target) {
     const given = event.target.token;
     box.hidden = !given;
     if (!given) return;
-    box.replaceChildren(el("div", { class: "tip-head", dir: "auto" }, `${given.topic} ${topicName(given.topic)}`), el("div", {}, `p = ${given.share.toFixed(2)}`));
+    const push = Number.isFinite(given.push) ? `, weight ${signedNumber(given.push)}` : "";
+    box.replaceChildren(el("div", { class: "tip-head", dir: "auto" }, `${given.topic} ${topicName(given.topic)}`), el("div", {}, `p = ${given.share.toFixed(2)}${push}`));
     const at = event.target.getBoundingClientRect();
     const { width, height } = box.getBoundingClientRect();
     box.style.left = `${clamp(at.left, 8, Math.max(8, innerWidth - width - 8))}px`;
@@ -141,7 +142,9 @@ function topicsOfDocument(at, body) {
 
 function textSection(at, entry) {
   const text = el("div", { class: "document-text coloured", dir: "auto", id: "text" });
-  const result = section("Text", { class: "text-card", tools: entry && colourSwitch(text) }, text);
+  const note = el("p", { class: "note", id: "speaking-note", hidden: true });
+  const speaking = entry && speakingPicker(text, note);
+  const result = section("Text", { class: "text-card", tools: entry && el("span", { class: "pickers" }, speaking?.field, colourSwitch(text)) }, text, note);
   if (!entry) {
     text.append(el("p", { class: "none" }, "The text is not in this page."));
     result.only = () => {};
@@ -154,6 +157,7 @@ function textSection(at, entry) {
   const add = () => {
     const to = Math.min(whole, cutAt(entry, shownTo + part));
     colouredText(text, entry, { from: shownTo, to });
+    speaking?.paint();
     shownTo = to;
     more.hidden = shownTo >= whole;
     more.textContent = `Show more (${count(whole - shownTo)} ${entry.text === null ? "tokens" : "characters"} left)`;

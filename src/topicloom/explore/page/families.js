@@ -174,6 +174,7 @@ async function renderLabels(view, [given]) {
     el("h1", {}, "Labels"),
     el("p", { class: "lead" }, `${plural(data.names.length, "label")} of ${plural(core.n_docs, core.doc_name)}. ${capital(core.doc_name)}s may have several, so that numbers of ${core.doc_name}s need not add up.`),
     section("Labels", {}, table({ name: "labels", caption: "Labels", columns, rows: all, sort: [1, "descending"], step: 50 })),
+    reportSection(data.report, "Label", (i) => (i < data.names.length ? link("labels", [i]) : null)),
     data.names.length > 1 && data.related.some((own) => own.length) && togetherSection(data),
   ]);
   return undefined;
@@ -286,6 +287,7 @@ function renderClasses(view, [given]) {
     el("p", { class: "lead" }, `A ${core.doc_name}'s value for a class is the mean weight η of its ${core.word_name}s' topics. The larger it is, the more the model is for that class.`),
     served && weightsSection(data),
     box,
+    reportSection(data.report, "Class", (c) => (c < data.names.length ? link("classes", [c]) : null)),
     data.confusion && confusionSection(data),
     section("All classes", {}, classTable(data)),
   ]);

@@ -327,32 +327,89 @@ def fold_in(
     The mode's own update, to convergence. A document's result follows from its words alone. Except for cvb_exact, α
     may have rows, of which ``alpha_row`` names each document's.
     """
-    given = corpus.pairs
-    ptr = as_input(given.ptr)
-    docs = np.repeat(np.arange(corpus.n_docs, dtype=np.int32), np.diff(ptr))
-    # The order by word is not needed.
-    pairs = PairIndex(ptr, as_input(given.word), as_input(given.count), as_input(docs), ptr, ptr)
-    n_topics = alpha.shape[-1]
-    if mode in ("vb", "svb", "scvb0"):
-        topics = word / word.sum(axis=0) if mode == "scvb0" else exp_topics(np.ascontiguousarray(word), n_jobs)
-        own = alpha if alpha_row is None else alpha[alpha_row]
-        doc: FloatArray = own + pairs.doc_weight[:, None] * (own / own.sum(axis=-1, keepdims=True))
+    pairs, n_topics = _pairs_of_documents(corpus), alpha.shape[-1]
+    if mode in _BAYES:
+        topics, own = _fixed_topics(mode, word, n_jobs), alpha if alpha_row is None else alpha[alpha_row]
+        doc = _first_documents(pairs, own)
         fit_documents(pairs, topics, alpha, mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc, alpha_row)
         return np.subtract(doc, own, out=doc)
     phi, out = as_input(word / word.sum(axis=0)), np.zeros((corpus.n_docs, n_topics))
     if mode == "cvb_exact":
-        check_whole(corpus)
-        longest = int(corpus.doc_lengths.max(initial=0))
-        gamma = np.empty((len(pairs.word), n_topics))
-        exact.fold_in(pairs, phi, as_input(alpha), tol, max_rounds, gamma, np.empty(longest + 2), out)
+        _fold_exact(corpus, pairs, phi, alpha, tol, max_rounds, out)
         return out
-    prior = document_prior(alpha, corpus.n_docs, alpha_row)
+    prior, none = document_prior(alpha, corpus.n_docs, alpha_row), np.empty((0, n_topics))
 
     def run(doc_range: tuple[int, int]) -> None:
-        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out)
+        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out, none)
 
-    run_parallel(run, _parts(ptr, n_topics, n_jobs), n_jobs)
+    run_parallel(run, _parts(pairs.ptr, n_topics, n_jobs), n_jobs)
     return out
+
+
+def word_topics(
+    corpus: Corpus,
+    mode: str,
+    word: FloatArray,
+    alpha: FloatArray,
+    *,
+    tol: float,
+    max_rounds: int,
+    n_jobs: int = 1,
+    alpha_row: Int32Array | None = None,
+) -> FloatArray:
+    """n γ [M, K] of the distinct words of each document, where ``fold_in`` ends: they add up to its counts."""
+    pairs, n_topics = _pairs_of_documents(corpus), alpha.shape[-1]
+    gamma, prior = np.empty((len(pairs.word), n_topics)), document_prior(alpha, corpus.n_docs, alpha_row)
+    if mode in _BAYES:
+        topics, own = _fixed_topics(mode, word, n_jobs), alpha if alpha_row is None else alpha[alpha_row]
+        doc, work = _first_documents(pairs, own), Work(tol, max_rounds, 1, n_jobs)
+
+        def run(doc_range: tuple[int, int]) -> None:
+            scratch = np.empty((4, n_topics))
+            vb.word_topics(*doc_range, pairs, topics, prior, mode == "scvb0", work, doc, scratch, gamma)
+
+        run_parallel(run, _parts(pairs.ptr, n_topics, n_jobs), n_jobs)
+        return gamma
+    phi, out = as_input(word / word.sum(axis=0)), np.zeros((corpus.n_docs, n_topics))
+    if mode == "cvb_exact":
+        return _fold_exact(corpus, pairs, phi, alpha, tol, max_rounds, out) * pairs.count[:, None]
+
+    def fold(doc_range: tuple[int, int]) -> None:
+        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out, gamma)
+
+    run_parallel(fold, _parts(pairs.ptr, n_topics, n_jobs), n_jobs)
+    return gamma * pairs.count[:, None]
+
+
+_BAYES = ("vb", "svb", "scvb0")
+
+
+def _pairs_of_documents(corpus: Corpus) -> PairIndex:
+    """Pairs of new documents, for which the order by word is not needed."""
+    given = corpus.pairs
+    ptr = as_input(given.ptr)
+    docs = np.repeat(np.arange(corpus.n_docs, dtype=np.int32), np.diff(ptr))
+    return PairIndex(ptr, as_input(given.word), as_input(given.count), as_input(docs), ptr, ptr)
+
+
+def _fixed_topics(mode: str, word: FloatArray, n_jobs: int) -> FloatArray:
+    return word / word.sum(axis=0) if mode == "scvb0" else exp_topics(np.ascontiguousarray(word), n_jobs)
+
+
+def _first_documents(pairs: PairIndex, own: FloatArray) -> FloatArray:
+    """Parameters of documents before their first round."""
+    return np.asarray(own + pairs.doc_weight[:, None] * (own / own.sum(axis=-1, keepdims=True)))
+
+
+def _fold_exact(
+    corpus: Corpus, pairs: PairIndex, phi: FloatArray, alpha: FloatArray, tol: float, max_rounds: int, out: FloatArray
+) -> FloatArray:
+    """γ [M, K] of cvb_exact; ``out`` gets the documents' counts."""
+    check_whole(corpus)
+    longest = int(corpus.doc_lengths.max(initial=0))
+    gamma = np.empty((len(pairs.word), alpha.shape[-1]))
+    exact.fold_in(pairs, phi, as_input(alpha), tol, max_rounds, gamma, np.empty(longest + 2), out)
+    return gamma
 
 
 def check_whole(corpus: Corpus) -> None:

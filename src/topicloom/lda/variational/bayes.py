@@ -86,6 +86,35 @@ def _rounds(
 
 
 @bare_kernel
+def word_topics(
+    doc_start: int, doc_stop: int, pairs: PairIndex, topics: FloatArray, prior: DocumentPrior, plain: bool, work: Work,
+    doc: FloatArray, scratch: FloatArray, out: FloatArray,
+) -> None:  # fmt: skip
+    """n γ of each pair, to ``out``, in the round that ends ``fit_documents``: they add up to α̃ − α of the document.
+
+    ``doc[d]`` is where it starts and ends; ``scratch`` has four rows, a number per topic.
+    """
+    word, count, tol, n_topics = pairs.word, pairs.count, work.doc_tol, topics.shape[1]
+    sums, before, t, last = scratch[0], scratch[1], scratch[2], scratch[3]
+    sums[:] = 0.0
+    for d in range(doc_start, doc_stop):
+        start, stop = pairs.ptr[d], pairs.ptr[d + 1]
+        row, alpha = doc[d], prior.alpha[prior.alpha_row[d]]
+        _set_mix(row, plain, last)
+        for _ in range(work.doc_rounds if start < stop else 0):
+            _copy(row, before)
+            _set_mix(row, plain, last)
+            _rounds(start, stop, word, count, topics, alpha, plain, 0.0, 1, row, t, sums)
+            if distance(row, before) < tol * n_topics:
+                break
+        for i in range(start, stop):
+            w = topics[word[i]]
+            scale = count[i] / dot(last, w)
+            for k in range(n_topics):
+                out[i, k] = last[k] * w[k] * scale
+
+
+@bare_kernel
 def _score(
     start: int, stop: int, word: Int32Array, count: FloatArray, topics: FloatArray, t: FloatArray, scale: FloatArray
 ) -> float:

@@ -236,21 +236,23 @@ def _weigh_fixed(
 @kernel
 def fold_in(
     doc_start: int, doc_stop: int, pairs: PairIndex, phi: FloatArray, prior: DocumentPrior, gaussian: bool, tol: float,
-    max_rounds: int, out: FloatArray,
+    max_rounds: int, out: FloatArray, gammas: FloatArray,
 ) -> None:  # fmt: skip
     """E[n_dk] of documents whose topics are fixed at ``phi`` [V, K], to ``out``.
 
-    A document starts from γ ∝ φ α and is done when a round moves its counts by less than ``tol`` per topic.
+    A document starts from γ ∝ φ α and is done when a round moves its counts by less than ``tol`` per topic. ``gammas``
+    gets γ of all pairs, if it has rows.
     """
     ptr, words, count = pairs.ptr, pairs.word, pairs.count
     n_topics = phi.shape[1]
     longest = 0
     for d in range(doc_start, doc_stop):
         longest = max(longest, ptr[d + 1] - ptr[d])
-    gamma = np.empty((longest, n_topics))
+    scratch = np.empty((longest, n_topics))
     doc, var, weight, before = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for d in range(doc_start, doc_stop):
         first, n_pairs = ptr[d], ptr[d + 1] - ptr[d]
+        gamma = gammas[first : first + n_pairs] if gammas.shape[0] > 0 else scratch
         alpha = prior.alpha[prior.alpha_row[d]]
         doc[:] = alpha
         var[:] = 0.0
