@@ -1,5 +1,6 @@
 """Corpora that are always at hand: real text from this machine, and synthetic corpora with known truth."""
 
+from topicloom.datasets.cells import SyntheticCells, synthetic_cells
 from topicloom.datasets.examples import docstrings
 from topicloom.datasets.synthetic import (
     Synthetic,
@@ -15,11 +16,13 @@ from topicloom.datasets.synthetic import (
 
 __all__ = [
     "Synthetic",
+    "SyntheticCells",
     "SyntheticCompound",
     "SyntheticZipf",
     "bands",
     "bars",
     "docstrings",
+    "synthetic_cells",
     "synthetic_compound",
     "synthetic_labeled",
     "synthetic_lda",
