@@ -21,6 +21,7 @@ from topicloom.errors import InputError
 
 BLOCK_ENTRIES = 1 << 18  # of a matrix, looked at together
 _LARGEST = np.iinfo(np.int32).max
+_UNKNOWN, _LEFT_OUT = -1, -2  # in place of the number of a feature
 
 
 class NotCountsError(InputError):
@@ -42,6 +43,7 @@ class Cells(NamedTuple):
     blocks: Callable[[], Iterator[Block]]
     cells: tuple[str, ...]
     features: tuple[str, ...]
+    chosen: BoolArray | None = None  # features to read; all, if it is None
 
 
 class Choice(NamedTuple):
@@ -121,20 +123,22 @@ def to_corpus(source: Cells, choice: Choice) -> Corpus:
             f"{source.where}: the feature {first_repeat(features)!r} is there twice; names of features must be "
             "distinct, as adata.var_names_make_unique() makes them."
         )
+    chosen = np.ones(len(features), bool) if source.chosen is None else source.chosen
     unknown: Int64Array | None = None
     if choice.vocabulary is not None:
         known = {name: v for v, name in enumerate(choice.vocabulary)}
-        number = np.array([known.get(name, -1) for name in features], np.int32)
+        number = np.array([known.get(name, _UNKNOWN) for name in features], np.int32)
+        number[~chosen] = _LEFT_OUT
         lengths, unknown, _ = _tally(source, number, choice.binarize)
         names = choice.vocabulary
     else:
         number = np.arange(len(features), dtype=np.int32)
         lengths, _, having = _tally(source, number, choice.binarize)
-        keep = _kept(having, len(source.cells), choice)
+        keep = _kept(having, chosen, len(source.cells), choice)
         names = features
         if not keep.all():
             names = tuple(name for name, kept in zip(features, keep, strict=True) if kept)
-            number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+            number = np.where(keep, np.cumsum(keep) - 1, _LEFT_OUT).astype(np.int32)
             lengths, _, _ = _tally(source, number, choice.binarize)
     ptr = pointers(lengths)
     check_memory(source.where, int(ptr[-1]))
@@ -144,12 +148,14 @@ def to_corpus(source: Cells, choice: Choice) -> Corpus:
     return Corpus(read_only(words), ptr, names, ids=source.cells, unknown=unknown)
 
 
-def _kept(having: Int64Array, n_cells: int, choice: Choice) -> BoolArray:
-    """Features that enough cells have, and not too many."""
+def _kept(having: Int64Array, chosen: BoolArray, n_cells: int, choice: Choice) -> BoolArray:
+    """Features of those chosen that enough cells have, and not too many."""
     if _keeps_all(choice.min_cells, choice.max_cells) and choice.min_cells == 0:
-        return np.ones(len(having), bool)
+        return chosen
+    keep = chosen.copy()
     try:
-        return _within(having, n_cells, choice.min_cells, choice.max_cells)
+        keep[chosen] = _within(having[chosen], n_cells, choice.min_cells, choice.max_cells)
+        return keep
     except InputError as error:
         raise _in_cells(error) from None
 
@@ -194,22 +200,18 @@ def _no_count(source: Cells, block: Block, entry: int) -> NotCountsError:
 
 
 def _tally(source: Cells, number: Int32Array, binarize: bool) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Tokens of each cell that are of known features, those that are of others, and the cells that have a feature."""
-    known, others = np.zeros((2, len(source.cells)), np.int64)
+    """Tokens of each cell that are of known features and of unknown ones, and the number of cells with a feature."""
+    known, unknown = np.zeros((2, len(source.cells)), np.int64)
     having = np.zeros(len(source.features), np.int64)
     for block in source.blocks():
         counts, tokens = block.counts, _tokens(source, block, binarize)
         features = counts.indices.astype(np.int64) + block.feature
         rows = slice(block.cell, block.cell + counts.shape[0])
-        all_tokens, of_known = (
-            _row_sums(tokens, counts.indptr),
-            _row_sums(tokens * (number[features] >= 0), counts.indptr),
-        )
-        known[rows] += of_known
-        others[rows] += all_tokens - of_known
+        known[rows] += _row_sums(tokens * (number[features] >= 0), counts.indptr)
+        unknown[rows] += _row_sums(tokens * (number[features] == _UNKNOWN), counts.indptr)
         last = block.feature + counts.shape[1]
         having[block.feature : last] += np.bincount(counts.indices[tokens > 0], minlength=counts.shape[1])
-    return known, others, having
+    return known, unknown, having
 
 
 def _row_sums(values: Int64Array, ptr: Int64Array) -> Int64Array:

@@ -237,6 +237,7 @@ def metadata(obs: Any, **columns: str | None) -> dict[str, Any]:
     if not named:
         return {}
     from topicloom.corpus import frames
+    from topicloom.corpus._columns import joined_groups
 
     for role, column in named.items():
         if not isinstance(column, str) or column not in obs.columns:
@@ -247,7 +248,7 @@ def metadata(obs: Any, **columns: str | None) -> dict[str, Any]:
     if "label" in named:
         found["labels"] = frames._converted(table, named["label"], _one_label)
     if "group" in named:
-        found["groups"] = frames.joined_groups(frames._converted(table, named["group"], to_group))
+        found["groups"] = joined_groups(frames._converted(table, named["group"], to_group))
     if "response" in named:
         found["responses"] = frames._converted(table, named["response"], to_response)
     if "time" in named:

@@ -23,9 +23,13 @@ class SyntheticCells(NamedTuple):
     theta: FloatArray  # [cells, topics]
 
     def to_anndata(self) -> Any:
-        """The same as an AnnData object: a CSR matrix of float32, and the likeliest topic of each cell as ``obs["type"]``.
+        """The same as an AnnData object: a CSR matrix of float32, with each cell's likeliest topic in ``obs["type"]``.
 
         Needs the extra ``cells``.
+
+        Returns
+        -------
+        AnnData
 
         Examples
         --------
