@@ -11,6 +11,7 @@ from topicloom._limits import importing
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from topicloom import cells as cells
     from topicloom import datasets as datasets
     from topicloom import evaluation as evaluation
     from topicloom import explore as explore
@@ -56,7 +57,7 @@ _HOME = {
     "load": "topicloom.models",
     "resume": "topicloom.models",
 }
-_MODULES = {name: f"topicloom.{name}" for name in ("datasets", "evaluation", "explore", "mallet")}
+_MODULES = {name: f"topicloom.{name}" for name in ("cells", "datasets", "evaluation", "explore", "mallet")}
 _MODULES |= {"estimates": "topicloom.engine.estimates", "memory": "topicloom.lda.memory"}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

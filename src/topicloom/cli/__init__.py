@@ -6,6 +6,7 @@ import typer
 
 import topicloom
 from topicloom.cli._run import as_command
+from topicloom.cli.cells import region_sets
 from topicloom.cli.collections import fit_collections, prevalence
 from topicloom.cli.compare import compare
 from topicloom.cli.demo import demo
@@ -31,7 +32,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
-for command in (*commands, fit_collections, prevalence, diagnose, search_topics, compare, explore, docs, name, report):
+for command in (
+    *commands,
+    fit_collections,
+    prevalence,
+    diagnose,
+    search_topics,
+    compare,
+    explore,
+    docs,
+    name,
+    report,
+    region_sets,
+):
     app.command()(as_command(command))
 
 

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from topicloom.engine.estimator.topics import TopicModel
 
 _FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt, folder, h5ad or 10x"
-_OF_ONE_FORMAT = ("delimiter", "encoding", "transpose", "layer", "binarize", "feature_type")  # options that say nothing about a file of another format
+_OF_ONE_FORMAT = (
+    "delimiter",
+    "encoding",
+    "transpose",
+    "layer",
+    "binarize",
+    "feature_type",
+)  # options that say nothing about a file of another format
 _READ_AS_GIVEN = ("text_column", "id_column", "delimiter", "layer", "binarize", "feature_type")
 _ROLES = {
     "text": "texts",
