@@ -2,12 +2,12 @@
 
     python -m benchmarks.cells --cells 20000 --regions 50000 --topics 50
 
-Synthetic cells (``topicloom.datasets.synthetic_cells``) are written to an h5ad file. Each tool works in a process of its
-own: topicloom on an AnnData object in memory, topicloom on the file (``topicloom.read``), tomotopy, and RustMallet
-(``pyrmallet``), which has MALLET's sampler without Java; the last two where they are installed. A process first does the
-same with a few cells, so that libraries and compiled code are there. Peak memory is what it takes beyond that: reading
-the matrix, handing it over, sweeps, topics of all cells. Seconds are processor time; those of a sweep are taken from two
-fits, with ``--sweeps`` sweeps and with one.
+Synthetic cells (``topicloom.datasets.synthetic_cells``) are written to an h5ad file. Each tool works in a process of
+its own: topicloom on an AnnData object in memory, topicloom on the file (``topicloom.read``), tomotopy, and RustMallet
+(``pyrmallet``), which has MALLET's sampler without Java; the last two where they are installed. A process first does
+the same with a few cells, so that libraries and compiled code are there. Peak memory is what it takes beyond that:
+reading the matrix, handing it over, sweeps, topics of all cells. Seconds are processor time; those of a sweep are taken
+from two fits, with ``--sweeps`` sweeps and with one.
 """
 
 import argparse
@@ -174,10 +174,11 @@ def main(arguments: Sequence[str]) -> None:
         [
             f"`python -m benchmarks.cells {without_paths(arguments)}`".replace(" `", "`"),
             machine(*(rival(PACKAGES[name]) for name in tools if name == "tomotopy")),
-            f"{corpus.n_docs:,} cells × {corpus.n_words:,} regions, {corpus.n_tokens:,} entries, all of them 1; K = {topics}, "
-            f"fixed priors, one thread. The matrix has {size / 1e6:.0f} MB (CSR, 4 bytes per value, per column number and "
-            f"per row), and was made in {making:.1f} s. Peaks are of the process beyond its libraries, and include the "
-            "AnnData object where there is one. Seconds are processor time, reading and the topics of all cells included.",
+            f"{corpus.n_docs:,} cells × {corpus.n_words:,} regions, {corpus.n_tokens:,} entries, all of them 1; "
+            f"K = {topics}, fixed priors, one thread. The matrix has {size / 1e6:.0f} MB (CSR, 4 bytes per value, per "
+            f"column number and per row), and was made in {making:.1f} s. Peaks are of the process beyond its "
+            "libraries, and include the AnnData object where there is one. Seconds are processor time, reading and the "
+            "topics of all cells included.",
             table(head, rows),
         ]
     )
