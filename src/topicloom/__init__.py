@@ -11,11 +11,13 @@ from topicloom._limits import importing
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from topicloom import cells as cells
     from topicloom import datasets as datasets
     from topicloom import evaluation as evaluation
     from topicloom import explore as explore
     from topicloom import mallet as mallet
     from topicloom.corpus import Corpus as Corpus
+    from topicloom.corpus import from_anndata as from_anndata
     from topicloom.corpus import from_frame as from_frame
     from topicloom.corpus import from_matrix as from_matrix
     from topicloom.corpus import from_texts as from_texts
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Corpus": "topicloom.corpus",
+    "from_anndata": "topicloom.corpus",
     "from_frame": "topicloom.corpus",
     "from_matrix": "topicloom.corpus",
     "from_texts": "topicloom.corpus",
@@ -54,7 +57,7 @@ _HOME = {
     "load": "topicloom.models",
     "resume": "topicloom.models",
 }
-_MODULES = {name: f"topicloom.{name}" for name in ("datasets", "evaluation", "explore", "mallet")}
+_MODULES = {name: f"topicloom.{name}" for name in ("cells", "datasets", "evaluation", "explore", "mallet")}
 _MODULES |= {"estimates": "topicloom.engine.estimates", "memory": "topicloom.lda.memory"}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

@@ -17,7 +17,7 @@ from topicloom.corpus.corpus import Corpus
 
 COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
 COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence", "search-topics", "compare", "diagnose"]
-COMMANDS += ["docs", "name", "report", "explore"]
+COMMANDS += ["docs", "name", "report", "explore", "region-sets"]
 
 
 # -- the command itself ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, lognorm
 
 from topicloom import datasets
 from topicloom.errors import InputError
@@ -229,3 +229,25 @@ def test_zipf_repeats_and_keeps_sizes() -> None:
 def test_bad_parameters_are_named(call: Callable[[], Any], says: str) -> None:
     with pytest.raises(InputError, match=says.replace(".", r"\.")):
         call()
+
+
+def test_cells_follow_their_topics() -> None:
+    data = datasets.synthetic_cells(3000, 40, 3, fragments_per_cell=4.0, alpha=0.5, open_share=0.2, seed=5)
+    corpus = data.corpus
+    assert np.allclose(data.phi.sum(axis=1), 1)
+    assert np.allclose(data.theta.sum(axis=1), 1)
+    assert corpus.to_matrix().data.max() == 1  # a region counts once
+    assert corpus.groups == tuple(f"type{k}" for k in data.theta.argmax(axis=1))
+    same = datasets.synthetic_cells(3000, 40, 3, fragments_per_cell=4.0, alpha=0.5, open_share=0.2, seed=5).corpus
+    assert same.fingerprint == corpus.fingerprint
+    # Of n fragments none falls into a region with probability (1 - p) ** n, and n is Poisson: exp(-depth p), where the
+    # depth is log-normal (here 100 quantiles of it). z is the deviation of the number of cells that have a region.
+    depth = lognorm(0.7, scale=4.0 * np.exp(-0.5 * 0.7**2)).ppf((np.arange(100) + 0.5) / 100)
+    p = data.theta @ data.phi
+    closed = np.stack([np.exp(-depth[:, None] * row).mean(axis=0) for row in p])
+    having = np.bincount(corpus.words, minlength=40)
+    z = (having - (1 - closed).sum(axis=0)) / np.sqrt((closed * (1 - closed)).sum(axis=0))
+    assert np.abs(z).max() < 6
+    for wrong in ({"background": 2.0}, {"open_share": -1}, {"alpha": 0}, {"fragments_per_cell": 0}, {"n_topics": 0}):
+        with pytest.raises(InputError):
+            datasets.synthetic_cells(**{"n_cells": 5, "n_regions": 5, **wrong})

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import _common, _programs, _tools, crossover, lda, memory, scaling, shards
+from benchmarks import _common, _programs, _tools, cells, crossover, lda, memory, scaling, shards
 from topicloom import Corpus
 from topicloom.corpus.formats import write
 from topicloom.corpus.stored import load_corpus, save_corpus
-from topicloom.datasets import synthetic_lda
+from topicloom.datasets import synthetic_cells, synthetic_lda
 from topicloom.engine.sampler import Key
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler, sampler_names
@@ -335,3 +335,22 @@ def test_shards_are_compared_piece_by_piece(corpus: Corpus, data: Path, capsys: 
     assert str(data) not in text
     with pytest.raises(SystemExit):
         shards.main(["--data", str(data), "--shards", "1"])
+
+
+# -- cells -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_measured_from_the_file_to_topics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("anndata", reason="the benchmark writes h5ad files")
+    data = synthetic_cells(40, 60, 3, fragments_per_cell=10.0)
+    assert cells.matrix_bytes(data.corpus) == 8 * data.corpus.n_tokens + 4 * 41
+    assert len({cells.letters(number) for number in range(5000)}) == 5000
+    data.to_anndata().write_h5ad(tmp_path / "a.h5ad")
+    files = ["--file", str(tmp_path / "a.h5ad"), "--small", str(tmp_path / "a.h5ad")]
+    cells.main(["--topics", "3", "--sweeps", "2", "--child", "topicloom, from the file", *files])
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["seconds"]) == 2
+    assert found["peak"] >= 0
+    theta, adata = cells.ours_in_memory(tmp_path / "a.h5ad", 3, 2)
+    np.testing.assert_array_equal(theta, cells.ours_from_file(tmp_path / "a.h5ad", 3, 2))
+    assert [row.tolist() for row in cells.rows_of(tmp_path / "a.h5ad")] == [row.indices.tolist() for row in adata.X]

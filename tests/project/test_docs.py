@@ -70,10 +70,17 @@ def docstrings_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TOPICLOOM_CACHE", str(request.config.cache.mkdir("topicloom-docstrings")))
 
 
+# Pages that need a package beside those that all tests need.
+NEEDS = {"cells.md": ("anndata", "the page needs the extra cells")}
+
+
 @pytest.mark.usefixtures("docstrings_kept")
 @pytest.mark.parametrize("page", named([page for page in PAGES if runnable(page)]))
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page, in order, as one program."""
+    if page.name in NEEDS:
+        package, reason = NEEDS[page.name]
+        pytest.importorskip(package, reason=reason)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, object] = {"__name__": page.stem}
@@ -199,6 +206,17 @@ def test_every_way_into_a_corpus_is_explained() -> None:
         keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind == p.KEYWORD_ONLY]
         assert {function.__name__, *keywords} <= known
     assert set(topicloom.datasets.__all__) - {"Synthetic", "SyntheticCompound", "SyntheticZipf"} <= known
+
+
+def test_every_option_of_cells_is_explained() -> None:
+    functions = (topicloom.from_anndata, topicloom.cells.feature_sets, topicloom.cells.annotate)
+    options = {name for function in functions for name in list(inspect.signature(function).parameters)[1:]}
+    options |= set(inspect.signature(topicloom.datasets.synthetic_cells).parameters) - {
+        "n_cells",
+        "n_regions",
+        "n_topics",
+    }
+    assert options | set(topicloom.cells.__all__) <= in_code("cells.md")
 
 
 def test_the_list_of_checks_that_cannot_hold_is_complete() -> None:

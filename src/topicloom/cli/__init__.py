@@ -6,6 +6,7 @@ import typer
 
 import topicloom
 from topicloom.cli._run import as_command
+from topicloom.cli.cells import region_sets
 from topicloom.cli.collections import fit_collections, prevalence
 from topicloom.cli.compare import compare
 from topicloom.cli.demo import demo
@@ -46,6 +47,7 @@ for command in (
     name,
     report,
     label_report,
+    region_sets,
 ):
     app.command()(as_command(command))
 

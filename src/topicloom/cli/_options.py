@@ -41,6 +41,12 @@ class Cutting:
         str | None, Option(help="Largest number or share of documents with a word.", metavar="N|SHARE")
     ] = None
     max_words: Annotated[int | None, Option(help="Keep that many of the most frequent words.")] = None
+    min_cells: Annotated[
+        str | None, Option(help="Least number (10) or share (0.01) of cells with a feature.", metavar="N|SHARE")
+    ] = None
+    max_cells: Annotated[
+        str | None, Option(help="Largest number or share of cells with a feature.", metavar="N|SHARE")
+    ] = None
     token_pattern: Annotated[str | None, Option(help="Regular expression of a word.", metavar="REGEX")] = None
     keep_case: Annotated[bool, Option("--keep-case", help="Keep capital letters.")] = False
     keep_texts: Annotated[
@@ -65,6 +71,8 @@ class Cutting:
             "stop_words": _stop_words(self.stop_words),
             "min_df": _count_or_share("--min-df", self.min_df),
             "max_df": _count_or_share("--max-df", self.max_df),
+            "min_cells": _count_or_share("--min-cells", self.min_cells),
+            "max_cells": _count_or_share("--max-cells", self.max_cells),
             "max_words": self.max_words,
             "token_pattern": self.token_pattern,
             "lowercase": False if self.keep_case else None,

@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from topicloom.corpus import Corpus
     from topicloom.engine.estimator.topics import TopicModel
 
-_FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt or folder"
-_OF_ONE_FORMAT = ("delimiter", "encoding", "transpose")  # options that say nothing about a file of another format
+_FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt, folder, h5ad or 10x"
+_OF_ONE_FORMAT = (
+    "delimiter",
+    "encoding",
+    "transpose",
+    "layer",
+    "binarize",
+    "feature_type",
+)  # options that say nothing about a file of another format
+_READ_AS_GIVEN = ("text_column", "id_column", "delimiter", "layer", "binarize", "feature_type")
 _ROLES = {
     "text": "texts",
     "id": "names of documents",
@@ -44,11 +52,19 @@ class Reading:
         bool | None,
         Option("--transpose/--no-transpose", help="Rows of an mtx or npz matrix are words.", show_default=False),
     ] = None
+    layer: Annotated[str | None, Option(help="Layer of an h5ad file that holds the counts (default: X).")] = None
+    binarize: Annotated[
+        bool | None,
+        Option("--binarize/--no-binarize", help="Counts of cells above 0 stand for 1.", show_default=False),
+    ] = None
+    feature_type: Annotated[str | None, Option(help="Type of features to read of a 10x matrix that has several.")] = (
+        None
+    )
 
     def read(self, path: Path, **options: Any) -> "Corpus":
         import topicloom
 
-        own = {name: getattr(self, name) for name in ("text_column", "id_column", "delimiter")}
+        own = {name: getattr(self, name) for name in _READ_AS_GIVEN}
         given = {name: value for name, value in {**own, **options}.items() if value is not None}
         if self.transpose:
             given["transpose"] = True
@@ -102,7 +118,8 @@ class Reading:
         as_fitted = replace(self, format=format, **own)
         try:
             if "token_pattern" not in spec.options:  # counts, whose words have names, or numbers as in the fit
-                names = model.vocabulary_ if kept.get("vocab") and self._has_no_words(path, spec) else None
+                nameless = kept.get("vocab") and self._has_no_words(path, spec)
+                names = model.vocabulary_ if nameless or "binarize" in spec.options else None
                 more = chosen if names is None else {**chosen, "vocabulary": names}
                 return as_fitted.read(path, **more).with_vocabulary(model.vocabulary_)
             how = model._text_options

@@ -108,10 +108,13 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior", "keep_texts")},
     **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
+    **{name: "--" + name.replace("_", "-") for name in ("min_cells", "max_cells", "feature_type")},
+    "n_top": "--top",
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
 }
 _SAME = (
     "format",
+    "layer",
     "encoding",
     "delimiter",
     "estimator",
@@ -130,6 +133,7 @@ _SPELLINGS = (
     (r"leave learn_priors=None\b", "leave out --learn"),
     (r"learn_priors=True\b", "--learn"),
     (r"any_model=True\b", "--any-model"),
+    (r"binarize=True\b", "--binarize"),
     (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),
     (r"\bvocabulary=", "--vocab "),
     (r"\bmeasure=", "--coherence "),

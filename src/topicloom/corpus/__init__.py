@@ -1,5 +1,6 @@
 """The corpus and the ways into it."""
 
+from topicloom.corpus.anndata import from_anndata
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
 from topicloom.corpus.formats import read
 from topicloom.corpus.frames import from_frame
@@ -9,6 +10,7 @@ from topicloom.corpus.text import from_texts
 __all__ = [
     "Corpus",
     "TextOptions",
+    "from_anndata",
     "from_frame",
     "from_matrix",
     "from_texts",

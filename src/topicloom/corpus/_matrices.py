@@ -36,8 +36,8 @@ def check_matrix_like(X: Any) -> None:
         return
     if hasattr(X, "X") and hasattr(X, "var_names"):
         raise InputError(
-            f"{type(X).__name__} is not a matrix; give its counts and names: "
-            "topicloom.from_matrix(adata.X, list(adata.var_names), ids=list(adata.obs_names))."
+            f"{type(X).__name__} is not a matrix; read it with topicloom.from_anndata(adata), or give its counts and "
+            "names: topicloom.from_matrix(adata.X, list(adata.var_names), ids=list(adata.obs_names))."
         )
     raise InputError(
         f"X is of the type {type(X).__name__}; expected a documents × words matrix ({KINDS}), a list of texts, "

@@ -62,6 +62,13 @@ class _Header(NamedTuple):
 def read_mtx(path: Path, vocabulary: Vocabulary, *, transpose: bool = False, max_size: int | None = None) -> Corpus:
     """A Matrix Market file, documents × words; ``transpose`` for words × documents, as genomics writes it."""
     limits = Limits(path, max_size)
+    return _corpus(
+        path, mtx_matrix(path, limits, named=vocabulary is not None, transpose=transpose), vocabulary, limits
+    )
+
+
+def mtx_matrix(path: Path, limits: Limits, *, named: bool, transpose: bool) -> Any:
+    """The matrix of a Matrix Market file, in CSR form; ``named`` says that its words have names."""
     with open_bytes(path) as file:
         header = _mtx_header(path, file)
         values, places = _mtx_entries(path, file, header)
@@ -75,7 +82,7 @@ def read_mtx(path: Path, vocabulary: Vocabulary, *, transpose: bool = False, max
     rows, columns = places
     shape = header.sizes[:2]
     limits.entries = len(values)
-    limits.check_sizes(*(shape[::-1] if transpose else shape), named=vocabulary is not None)
+    limits.check_sizes(*(shape[::-1] if transpose else shape), named=named)
     if header.symmetry != "general":
         away = rows != columns
         mirrored = -values[away] if header.symmetry == "skew-symmetric" else values[away]
@@ -83,10 +90,9 @@ def read_mtx(path: Path, vocabulary: Vocabulary, *, transpose: bool = False, max
         rows, columns = np.concatenate((rows, columns[away])), np.concatenate((columns, rows[away]))
     parts = {"data": values, "row": rows, "col": columns}
     try:
-        matrix = csr_from_parts("coo", parts, (shape[0], shape[1]), transpose=transpose)
+        return csr_from_parts("coo", parts, (shape[0], shape[1]), transpose=transpose)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return _corpus(path, matrix, vocabulary, limits)
 
 
 def _mtx_header(path: Path, file: IO[bytes]) -> _Header:

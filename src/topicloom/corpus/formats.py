@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from topicloom.corpus._bow_files import read_folder, read_ldac, read_uci
+from topicloom.corpus._cell_files import H5AD_OPTIONS, TENX_OPTIONS, is_10x, read_10x, read_h5ad
 from topicloom.corpus._checks import items
 from topicloom.corpus._lines import replacing, word_list
 from topicloom.corpus._matrix_files import read_mtx, read_npz
@@ -77,7 +78,10 @@ FORMATS: dict[str, _Format] = {
     "parquet": _Format((".parquet", ".pq"), read_parquet, (*COLUMN_OPTIONS, *TEXT_OPTIONS), encoded=False),
     "txt": _Format((".txt",), read_txt, TEXT_OPTIONS, write_txt),
     "folder": _Format((), read_folder, ("max_size",), encoded=False),
+    "h5ad": _Format((".h5ad",), read_h5ad, H5AD_OPTIONS, encoded=False),
+    "10x": _Format((".h5",), read_10x, TENX_OPTIONS, encoded=False),
 }
+_FOLDERS = {"folder": (True,), "10x": (True, False)}  # whether a format is a folder
 
 
 def read(
@@ -106,6 +110,11 @@ def read(
                                                                           ``response_column``, ``time_column``,
                                                                           ``delimiter``, ``quote``
     ``jsonl``    a JSON object a line, or ``parquet``                     and the columns as above
+    ``h5ad``     cells × features of anndata                              ``binarize``, ``min_cells``,
+                                                                          ``max_cells``, ``layer``, columns as
+                                                                          above but ``id_column``
+    ``10x``      matrix, features, barcodes: a folder, or ``.h5``         ``binarize``, ``min_cells``,
+                                                                          ``max_cells``, ``feature_type``
     ============ ======================================================== =====================================
 
     ``vocabulary`` is a sequence of words or a file with one word a line. For word numbers it names the words; by
@@ -120,7 +129,7 @@ def read(
     if not source.exists():
         raise InputError(f"there is no file {source}.")
     name = _format_of(source, format)
-    if source.is_dir() != (name == "folder"):
+    if source.is_dir() not in _FOLDERS.get(name, (False,)):
         kind = "a directory" if source.is_dir() else "a file"
         raise InputError(f"{source} is {kind}, which format {name!r} cannot read.")
     chosen = FORMATS[name]
@@ -180,7 +189,7 @@ def _format_of(path: Path, format: str | None) -> str:
             raise InputError(f"format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
         return format
     if path.is_dir():
-        return "folder"
+        return "10x" if is_10x(path) else "folder"
     name = path.name.lower().removesuffix(".gz")
     if re.fullmatch(r"docword\..*txt", name):
         return "uci"

@@ -1,6 +1,7 @@
 """Corpora that are always at hand: real text from this machine, and synthetic corpora with known truth."""
 
 from topicloom.datasets.addresses import addresses
+from topicloom.datasets.cells import SyntheticCells, synthetic_cells
 from topicloom.datasets.examples import docstrings
 from topicloom.datasets.synthetic import (
     Synthetic,
@@ -16,12 +17,14 @@ from topicloom.datasets.synthetic import (
 
 __all__ = [
     "Synthetic",
+    "SyntheticCells",
     "SyntheticCompound",
     "SyntheticZipf",
     "addresses",
     "bands",
     "bars",
     "docstrings",
+    "synthetic_cells",
     "synthetic_compound",
     "synthetic_labeled",
     "synthetic_lda",

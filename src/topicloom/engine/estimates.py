@@ -114,7 +114,10 @@ def soft_topic_counts(
 
 def theta(counts: FloatArray, n_samples: int, corpus: Corpus, prior: Prior) -> FloatArray:
     """θ [D, K] from summed counts (eqs. 3, 33, 40). An empty document gets the prior's mean."""
-    return with_prior(counts / n_samples, prior.alpha[prior.alpha_row])
+    out: FloatArray = counts / n_samples
+    out += prior.alpha[0] if len(prior.alpha) == 1 else prior.alpha[prior.alpha_row]  # no array more where α is one row
+    out /= out.sum(axis=1, keepdims=True)
+    return out
 
 
 def phi(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:

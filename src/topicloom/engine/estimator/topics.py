@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array
+from topicloom.corpus.anndata import from_anndata, is_anndata, new_cells
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
 from topicloom.corpus.stored import text_options
 from topicloom.corpus.text import from_texts
@@ -288,6 +289,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
             corpus = X
         elif _are_texts(X):
             corpus = from_texts(X)
+        elif is_anndata(X):
+            corpus = from_anndata(X)
         else:
             matrix = self._checked_matrix(X, reset=True)
             names = getattr(self, "feature_names_in_", None)
@@ -314,6 +317,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
                     "topicloom.from_texts(texts, tokenizer=..., vocabulary=model.vocabulary_)."
                 )
             corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_, keep_texts=False)
+        elif is_anndata(X):
+            corpus = new_cells(X, self.vocabulary_, self._reading)
         else:
             matrix = self._checked_matrix(X, reset=False)
             corpus = from_matrix(matrix, self.vocabulary_)

@@ -1,0 +1,60 @@
+"""``region-sets``: the regions, or other features, of each topic."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topicloom.cli._run import Json, ModelDir, load_topics, say, show_json, show_table
+from topicloom.cli.results import write_rows
+
+
+def region_sets(
+    directory: ModelDir,
+    method: Annotated[
+        str, typer.Option(help="otsu: scores above Otsu's threshold; top: the highest.", metavar="otsu|top")
+    ] = "otsu",
+    top: Annotated[int, typer.Option("--top", help="Features of a topic with --method top.")] = 2000,
+    smooth: Annotated[
+        bool, typer.Option("--smooth/--no-smooth", help="Score low what all topics have, or by probability alone.")
+    ] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for a BED file per topic.", show_default=False),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print a table: topic, name, rank, feature, score.")] = False,
+    json: Json = False,
+) -> None:
+    """Cut topics to sets of regions, and write them as BED files.
+
+    Without --out it works for genes and other features, too.
+    """
+    from topicloom import cells
+
+    sets = cells.feature_sets(load_topics(directory), method, n_top=top, smooth=smooth)
+    files = [] if out is None else cells.write_region_sets(out, sets)
+    if out is not None:
+        say(f"{len(files)} BED files are in {out}.")
+    if json:
+        show_json(
+            [
+                {
+                    "topic": k,
+                    "name": name,
+                    "threshold": float(sets.thresholds[k]),
+                    "features": sets.members(k),
+                    "file": str(files[k]) if files else None,
+                }
+                for k, name in enumerate(sets.topics)
+            ]
+        )
+    elif csv:
+        write_rows(sys.stdout, ["topic", "name", "rank", "feature", "score"], sets.rows())
+    else:
+        columns = [("topic", True), ("name", False), ("features", True), ("threshold", True), ("first", False)]
+        rows = []
+        for k, name in enumerate(sets.topics):
+            members = sets.members(k)
+            rows.append([str(k), name, f"{len(members):,}", f"{sets.thresholds[k]:.3g}", " ".join(members[:3])])
+        show_table(None, columns, rows)
