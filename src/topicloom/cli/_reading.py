@@ -50,6 +50,8 @@ class Reading:
 
         own = {name: getattr(self, name) for name in ("text_column", "id_column", "delimiter")}
         given = {name: value for name, value in {**own, **options}.items() if value is not None}
+        if "n_jobs" not in _format(path, self.format).options:
+            given.pop("n_jobs", None)
         if self.transpose:
             given["transpose"] = True
         vocabulary = given.pop("vocabulary", self.vocab)

@@ -17,6 +17,7 @@ from topicloom.errors import InputError
 
 _BATCH_CHARACTERS = 1 << 20  # of texts that a worker gets at once
 _BATCH_TEXTS = 1 << 14
+_WORTH = 16  # batches below which starting processes takes longer than cutting, if the default pattern cuts
 _WAITING = 3  # batches per worker that are under way, so that memory stays bounded
 
 
@@ -117,9 +118,9 @@ def _in_turn(documents: Iterator[Any], cutter: Cutter) -> Iterator[_Part]:
 
 def _side_by_side(documents: Iterator[Any], cutter: Cutter, jobs: int) -> Iterator[_Part]:
     """Parts in the order of the documents. Each worker has numbers of its own, which are translated here."""
-    batches = _batches(documents)
-    first = list(islice(batches, 2))
-    if len(first) < 2:  # not worth a process
+    batches, least = _batches(documents), _WORTH if cutter.by_default and cutter.normalizer is None else 2
+    first = list(islice(batches, least))
+    if len(first) < least:
         yield from _in_turn(iter([text for _, texts in first for text in texts]), cutter)
         return
     from topicloom.corpus._processes import workers

@@ -366,12 +366,17 @@ def from_matrix(
     groups: Sequence[Hashable] | None = None,
     responses: Sequence[float] | AnyArray | None = None,
     times: Sequence[Any] | AnyArray | None = None,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
 ) -> Corpus:
     """Corpus from a documents × words count matrix (any scipy sparse format, or dense).
 
     Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the
-    words are named ``word0``, ``word1``, …
+    words are named ``word0``, ``word1``, … ``min_df``, ``max_df`` and ``max_words`` leave words out as
+    ``Corpus.prune`` does.
     """
+    pruning = Pruning(min_df, max_df, max_words).check()
     matrix = as_csr(X)
     if 0 in matrix.shape:
         raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
@@ -394,7 +399,8 @@ def from_matrix(
         vocabulary=vocabulary,
         weights=counts[counts != 0] if weighted else None,
     )
-    return corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+    known = corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+    return known.prune(**pruning._asdict())
 
 
 def check_corpus(corpus: Any) -> None:

@@ -144,9 +144,7 @@ def joined(stream: Stream, pairs: Pairs) -> Stream:
     if not known:
         return stream
     keys = np.array(sorted(known), np.int64)
-    for key in keys.tolist():
-        number.setdefault(known[key], len(number))
-    new = np.array([number[known[key]] for key in keys.tolist()], np.int32)
+    new = np.array([number.setdefault(known[key], len(number)) for key in keys.tolist()], np.int32)
     grown, lengths = GrowingArray(), GrowingArray(np.int64)
     blocks = zip(document_blocks(stream.ptr), _blocks(stream), strict=True)
     for (first, last), (words, inner) in blocks:
@@ -207,6 +205,6 @@ def _runs(
             pairs, run = np.unique(run[inside] * len(singles) + own[at + n - 1], return_inverse=True)
             texts = [f"{texts[key // len(singles)]}{JOINT}{singles[key % len(singles)]}" for key in pairs.tolist()]
         if n >= low:
-            numbers = np.fromiter((number.setdefault(text, len(number)) for text in texts), np.int32, len(texts))
-            table[at, n - low] = numbers[run]
+            given = np.fromiter((number.setdefault(text, len(number)) for text in texts), np.int32, len(texts))
+            table[at, n - low] = given[run]
     return table

@@ -271,7 +271,7 @@ def _corpus(
     if vocabulary is None:
         if not stream.names:
             raise InputError(_nothing_left(len(stream.ptr) - 1, cutter))
-        vocabulary = _choose(stream, chosen.pruning)
+        vocabulary = _choose(stream, chosen.pruning, joined=bool(phrases))
     else:
         lengths = np.diff(stream.ptr)
     index = {word: v for v, word in enumerate(vocabulary)}
@@ -288,13 +288,14 @@ def _corpus(
     )
 
 
-def _choose(stream: Stream, pruning: Pruning) -> tuple[str, ...]:
-    """The words to keep, in alphabetical order."""
+def _choose(stream: Stream, pruning: Pruning, joined: bool) -> tuple[str, ...]:
+    """The words to keep, in alphabetical order. With ``joined`` phrases some may no longer occur."""
     n_words = len(stream.names)
     counts: Callable[[], Int64Array] = lambda: count_words(stream.words, n_words)  # noqa: E731
     frequency = lambda: document_frequency(stream.words, stream.ptr, n_words)  # noqa: E731
     keep = kept_words(pruning, stream.names, len(stream.ptr) - 1, counts, frequency)
-    keep &= counts() > 0  # a word may be left in phrases alone
+    if joined:
+        keep &= counts() > 0  # some words are left in phrases alone
     return tuple(sorted(stream.names[v] for v in np.flatnonzero(keep).tolist()))
 
 
