@@ -147,7 +147,7 @@ def joined(stream: Stream, pairs: Pairs) -> Stream:
     new = np.array([number.setdefault(known[key], len(number)) for key in keys.tolist()], np.int32)
     grown, lengths = GrowingArray(), GrowingArray(np.int64)
     blocks = zip(document_blocks(stream.ptr), _blocks(stream), strict=True)
-    for (first, last), (words, inner) in blocks:
+    for (begin, end), (words, inner) in blocks:
         pair = words[:-1].astype(np.int64) * n_words + words[1:]
         at = np.minimum(np.searchsorted(keys, pair), len(keys) - 1)
         join = _every_other((keys[at] == pair) & inner)
@@ -156,7 +156,7 @@ def joined(stream: Stream, pairs: Pairs) -> Stream:
         keep[1:][join] = False
         before = np.concatenate(([0], np.cumsum(keep)))
         grown.append(put[keep])
-        lengths.append(np.diff(before[stream.ptr[first : last + 1] - stream.ptr[first]]))
+        lengths.append(np.diff(before[stream.ptr[begin : end + 1] - stream.ptr[begin]]))
     return Stream(grown.finish(writable=True), pointers(lengths.finish()), list(number))
 
 

@@ -17,6 +17,7 @@ from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks, tables
 from topicloom.engine.estimator.fitted import FittedModel, Problem
+from topicloom.engine.estimator.function_words import report_function_words
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
 from topicloom.engine.fold_in import fold_in_corpus
@@ -295,6 +296,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
         inputs.check_some_tokens(corpus)
         inputs.check_weights(corpus)
         self._check_tokens(corpus)
+        if not self._quiet:
+            report_function_words(corpus)
         return corpus
 
     def _check_tokens(self, corpus: Corpus) -> None:
