@@ -2,7 +2,8 @@
 
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -93,17 +94,19 @@ def number(documents: Iterator[Any], cutter: Cutter, n_jobs: int | None) -> Stre
     jobs = resolve_jobs(n_jobs)
     words, lengths = GrowingArray(), GrowingArray(np.int64)
     names: list[str] = []
-    for part in _in_turn(documents, cutter) if jobs == 1 else _side_by_side(documents, cutter, jobs):
-        words.append(part.words)
-        lengths.append(part.lengths)
-        names += part.new
+    # Closed at once when something fails here, so that no process is left.
+    with closing(_in_turn(documents, cutter) if jobs == 1 else _side_by_side(documents, cutter, jobs)) as parts:
+        for part in parts:
+            words.append(part.words)
+            lengths.append(part.lengths)
+            names += part.new
     ptr = pointers(lengths.finish())
     if len(ptr) == 1:
         raise InputError("texts is empty; a corpus needs at least one document.")
     return Stream(words.finish(writable=True), ptr, names)
 
 
-def _in_turn(documents: Iterator[Any], cutter: Cutter) -> Iterator[_Part]:
+def _in_turn(documents: Iterator[Any], cutter: Cutter) -> Generator[_Part, None, None]:
     numberer = Numberer(cutter)
     for d, document in enumerate(documents):
         numberer.add(d, document)
@@ -116,7 +119,7 @@ def _in_turn(documents: Iterator[Any], cutter: Cutter) -> Iterator[_Part]:
 # -- several processes -------------------------------------------------------------------------------------------------
 
 
-def _side_by_side(documents: Iterator[Any], cutter: Cutter, jobs: int) -> Iterator[_Part]:
+def _side_by_side(documents: Iterator[Any], cutter: Cutter, jobs: int) -> Generator[_Part, None, None]:
     """Parts in the order of the documents. Each worker has numbers of its own, which are translated here."""
     batches, least = _batches(documents), _WORTH if cutter.by_default and cutter.normalizer is None else 2
     first = list(islice(batches, least))

@@ -51,6 +51,6 @@ def _languages() -> Iterator[str]:
 def _warn(found: list[str], remedy: str, what: str = "are function words") -> None:
     shown = ", ".join(found[:5])
     warn(
-        f"of the {_TOP} most frequent words {len(found)} {what} ({shown}, …), and topics will be full of them: {remedy}.",
+        f"of the {_TOP} most frequent words {len(found)} {what} ({shown}, …), which will fill the topics: {remedy}.",
         FunctionWordsWarning,
     )
