@@ -282,7 +282,7 @@ def test_an_empty_vocabulary_says_why(texts, options, message):
         ({"tokenizer": lambda text: text}, "document 0: the tokenizer returned"),
         ({"tokenizer": lambda text: None}, "document 0: the tokenizer returned"),
         ({"tokenizer": lambda text: [1]}, "every word must be a string"),
-        ({"stop_words": "klingon"}, "english (en)"),
+        ({"stop_words": "klingon"}, "no list for 'klingon'"),
         ({"stop_words": [1]}, "stop_words holds 1"),
         ({"stop_words": 5}, "stop_words must be"),
         ({"min_df": -1}, "min_df"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import _common, _programs, _tools, crossover, lda, memory, scaling, shards
+from benchmarks import _common, _programs, _tools, crossover, lda, memory, scaling, shards, tokenise
 from topicloom import Corpus
 from topicloom.corpus.formats import write
 from topicloom.corpus.stored import load_corpus, save_corpus
@@ -335,3 +335,15 @@ def test_shards_are_compared_piece_by_piece(corpus: Corpus, data: Path, capsys: 
     assert str(data) not in text
     with pytest.raises(SystemExit):
         shards.main(["--data", str(data), "--shards", "1"])
+
+
+# -- tokenise --------------------------------------------------------------------------------------------------------
+
+
+def test_the_benchmark_of_texts_compares_the_same_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with gzip.open(tmp_path / "texts.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": f"word{i % 3} river"}) + "\n" for i in range(20))
+    tokenise.main(["--data", str(tmp_path / "texts.jsonl.gz"), "--repeat", "2", "--rounds", "1"])
+    out = capsys.readouterr().out
+    assert "40 texts" in out
+    assert "times as fast" in out

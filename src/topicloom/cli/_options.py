@@ -215,14 +215,14 @@ def _numbers(name: str, text: str) -> float | list[float]:
 
 
 def _stop_words(given: str | None) -> str | set[str] | None:
-    from topicloom.corpus._stop_words import LANGUAGES, is_language
+    from topicloom.corpus._stop_words import is_language
 
     if given is None or all(is_language(name.strip()) for name in given.split(",")):
         return given
     if not Path(given).exists():
         raise InputError(
             f"--stop-words {given} cannot be read: there is no such file, and no list of this name. Give a file with "
-            f"the words to leave out, or languages: {', '.join(LANGUAGES)}."
+            "the words to leave out, or languages by their English names or codes: german, de, or english,german."
         )
     from topicloom.corpus._lines import text_lines
 

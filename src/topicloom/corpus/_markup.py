@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from topicloom.corpus._checks import shown
@@ -60,11 +60,10 @@ def strippers(strip: tuple[str, ...]) -> list[Callable[[str], str]]:
 
 def check_strip(strip: Any) -> tuple[str, ...]:
     """What is to be removed, as a tuple in the order in which it is."""
-    given = (strip,) if isinstance(strip, str) else () if strip is None else strip
-    if not isinstance(given, Iterable):
+    names = (strip,) if isinstance(strip, str) else () if strip is None else strip
+    if not isinstance(names, tuple | list):
         raise InputError(f"strip={shown(strip)} must be 'html', 'urls', or both: ('html', 'urls').")
-    names = tuple(given)
     for name in names:
-        if name not in STRIPPED:
+        if not isinstance(name, str) or name not in STRIPPED:
             raise InputError(f"strip={shown(strip)}: {shown(name)} cannot be removed; choose 'html', 'urls' or both.")
     return tuple(name for name in STRIPPED if name in names)

@@ -98,9 +98,9 @@ def _code(name: str, given: str) -> str:
     code = LANGUAGES.get(name.lower(), name.lower())
     if code not in _CODES:
         raise InputError(
-            f"stop_words={given!r}: there is no list for {name!r}. A string names languages, with commas between "
-            "several; words to leave out are a set or a list. The lists: "
-            f"{', '.join(f'{language} ({code})' for language, code in LANGUAGES.items())}."
+            f"stop_words={shown(given)}: there is no list for {shown(name)}. A string names languages, with commas "
+            "between several; words to leave out are a set or a list. Languages have English names, such as german, "
+            f"and codes: {', '.join(sorted(_CODES))}."
         )
     return code
 

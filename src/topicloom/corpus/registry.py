@@ -64,7 +64,7 @@ def register_normalizer(name: str, function: Normalizer) -> None:
 
 def tokenizer_of(given: Any) -> tuple[Tokenizer, str | None]:
     """The tokenizer that is meant by a name or a callable, and the name that it is registered under, if any."""
-    if given == WORD_LISTS:
+    if isinstance(given, str) and given == WORD_LISTS:
         raise InputError(
             "the documents that the options are of came as lists of words, and no tokenizer is known for texts. "
             "Cut the texts as those were and give lists of words, for instance to topicloom.corpus.from_words."

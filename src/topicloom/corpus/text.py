@@ -240,6 +240,7 @@ def _lists(documents: Any) -> Iterator[list[str]]:
         raise InputError(f"documents must be lists of words, one per document, not {type(documents).__name__}.")
     for d, document in enumerate(documents):
         ordered = isinstance(document, Iterable) and not isinstance(document, str | bytes | Mapping | Set)
+        ordered = ordered and getattr(document, "ndim", 1) == 1
         words = list(document) if ordered else []
         wrong = [word for word in words if not isinstance(word, str) or not is_encodable(word)]
         if not ordered or wrong:
