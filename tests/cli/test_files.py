@@ -109,7 +109,9 @@ def test_a_missing_extra_is_named(refused: Callable[..., str], tmp_path: Path, m
     assert "install it with pip install 'topicloom[parquet]'." in refused("info", tmp_path / "a.parquet")
 
 
-def test_texts_are_prepared_as_in_python_and_counts_are_pruned(tmp_path: Path) -> None:
+def test_texts_are_prepared_as_in_python_and_counts_are_pruned(
+    run: Run, refused: Callable[..., str], tmp_path: Path
+) -> None:
     source, target = tmp_path / "pages.txt", tmp_path / "pages.uci"
     source.write_text("<p>New York at www.x.org</p>\nNew York <b>t</b>ea\ntea the bank\n" * 3, encoding="utf-8")
     options = ["--strip", "html,urls", "--stop-words", "en", "--phrases", "npmi", "--phrase-min-count", "3"]
