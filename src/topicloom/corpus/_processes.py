@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -31,12 +32,18 @@ def workers(jobs: int, cutter: Cutter) -> Iterator[Callable[..., Any]]:
             "that makes what it needs when it is first called."
         ) from None
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(packed,))
-    clean = False
+    asked: deque[Future[Any]] = deque(maxlen=8 * jobs)
+
+    def submit(first: int, documents: list[Any]) -> _Answer:
+        asked.append(pool.submit(_number, first, documents))
+        return _Answer(asked[-1])
+
     try:
-        yield lambda first, documents: _Answer(pool.submit(_number, first, documents))
-        clean = True
-    finally:
-        pool.shutdown(wait=True, kill_workers=not clean)
+        yield submit
+    finally:  # workers end when they have done the batch that they are at
+        for future in asked:
+            future.cancel()
+        pool.shutdown(wait=True)
 
 
 class _Answer:
