@@ -69,6 +69,10 @@ class TopicNamesWarning(UserWarning):
     """Another chain is published than the one whose topics were named; the names are dropped."""
 
 
+class FunctionWordsWarning(UserWarning):
+    """The most frequent words of a corpus are function words, which say nothing of topics."""
+
+
 class PriorsWarning(UserWarning):
     """Learned priors outweigh the data, which cannot tell what they should be."""
 

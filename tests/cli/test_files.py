@@ -107,3 +107,21 @@ def test_a_missing_extra_is_named(refused: Callable[..., str], tmp_path: Path, m
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     assert "install it with pip install 'topicloom[parquet]'." in refused("info", tmp_path / "a.parquet")
+
+
+def test_texts_are_prepared_as_in_python_and_counts_are_pruned(
+    run: Run, refused: Callable[..., str], tmp_path: Path
+) -> None:
+    source, target = tmp_path / "pages.txt", tmp_path / "pages.uci"
+    source.write_text("<p>New York at www.x.org</p>\nNew York <b>t</b>ea\ntea the bank\n" * 3, encoding="utf-8")
+    options = ["--strip", "html,urls", "--stop-words", "en", "--phrases", "npmi", "--phrase-min-count", "3"]
+    run("convert", source, target, *options, "--ngrams", "1,2", "--min-df", "3")
+    expected = topicloom.read(
+        source, strip=("html", "urls"), stop_words="english", phrases={"min_count": 3}, ngrams=(1, 2), min_df=3
+    )
+    assert "new_york" in expected.vocabulary
+    assert topicloom.read(target).vocabulary == expected.vocabulary
+    run("convert", target, tmp_path / "fewer.uci", "--max-words", "1")
+    assert topicloom.read(tmp_path / "fewer.uci").n_words == 1
+    assert "--phrase-passes needs --phrases" in refused("convert", source, target, "--phrase-passes", "2")
+    assert "--ngrams x: expected" in refused("convert", source, target, "--ngrams", "x")

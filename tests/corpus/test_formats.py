@@ -173,7 +173,7 @@ def test_unknown_options_are_refused_with_the_known_ones(tmp_path):
     put(tmp_path / "a.txt", "some text\n")
     refused(tmp_path / "a.txt", "'mindf' is not an option of format 'txt'", "min_df", mindf=3)
     put(tmp_path / "a.ldac", "1 0:1\n")
-    refused(tmp_path / "a.ldac", "its options are: max_size", min_df=3)
+    refused(tmp_path / "a.ldac", "its options are: max_size, min_df, max_df, max_words", stop_words="english")
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "folder"])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import _common, _programs, _tools, cells, crossover, lda, memory, scaling, shards
+from benchmarks import _common, _programs, _tools, cells, crossover, lda, memory, scaling, shards, tokenise
 from topicloom import Corpus
 from topicloom.corpus.formats import write
 from topicloom.corpus.stored import load_corpus, save_corpus
@@ -354,3 +354,15 @@ def test_a_tool_is_measured_from_the_file_to_topics(tmp_path: Path, capsys: pyte
     theta, adata = cells.ours_in_memory(tmp_path / "a.h5ad", 3, 2)
     np.testing.assert_array_equal(theta, cells.ours_from_file(tmp_path / "a.h5ad", 3, 2))
     assert [row.tolist() for row in cells.rows_of(tmp_path / "a.h5ad")] == [row.indices.tolist() for row in adata.X]
+
+
+# -- tokenise --------------------------------------------------------------------------------------------------------
+
+
+def test_the_benchmark_of_texts_compares_the_same_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with gzip.open(tmp_path / "texts.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": f"word{i % 3} river"}) + "\n" for i in range(20))
+    tokenise.main(["--data", str(tmp_path / "texts.jsonl.gz"), "--repeat", "2", "--rounds", "1"])
+    out = capsys.readouterr().out
+    assert "40 texts" in out
+    assert "times as fast" in out

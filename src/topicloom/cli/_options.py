@@ -32,7 +32,28 @@ class Cutting:
     """Texts and tables"""
 
     stop_words: Annotated[
-        str | None, Option(help="'english', or a file of words to leave out.", metavar="english|FILE")
+        str | None,
+        Option(
+            help="Words to leave out: lists of languages (english, de; several with commas), or a file.",
+            metavar="LANGUAGE[,…]|FILE",
+        ),
+    ] = None
+    strip: Annotated[
+        str | None, Option(help="Remove html, urls, or html,urls from texts first.", metavar="html,urls")
+    ] = None
+    normalizer: Annotated[
+        str | None, Option(help="Stems: snowball:german and the like.", metavar="snowball:LANGUAGE")
+    ] = None
+    phrases: Annotated[
+        str | None, Option(help="Join words that often follow each other, by this score.", metavar="npmi|gensim")
+    ] = None
+    phrase_min_count: Annotated[int | None, Option(help="Least number of times that a phrase occurs (5).")] = None
+    phrase_threshold: Annotated[float | None, Option(help="Score above which a pair is a phrase (0.5; gensim 10).")] = (
+        None
+    )
+    phrase_passes: Annotated[int | None, Option(help="Passes (1); a second joins up to four words.")] = None
+    ngrams: Annotated[
+        str | None, Option(help="Count runs of words, too: 2, or from 1 to 2 words: 1,2.", metavar="N|LOW,HIGH")
     ] = None
     min_df: Annotated[
         str | None, Option(help="Least number (5) or share (0.01) of documents with a word.", metavar="N|SHARE")
@@ -69,6 +90,10 @@ class Cutting:
     def options(self) -> dict[str, Any]:
         return {
             "stop_words": _stop_words(self.stop_words),
+            "strip": None if self.strip is None else [name.strip() for name in self.strip.split(",")],
+            "normalizer": self.normalizer,
+            "phrases": self._phrases(),
+            "ngrams": None if self.ngrams is None else _ngrams(self.ngrams),
             "min_df": _count_or_share("--min-df", self.min_df),
             "max_df": _count_or_share("--max-df", self.max_df),
             "min_cells": _count_or_share("--min-cells", self.min_cells),
@@ -82,6 +107,15 @@ class Cutting:
             "response_column": self.response_column,
             "time_column": self.time_column,
         }
+
+    def _phrases(self) -> dict[str, Any] | None:
+        given = {"min_count": self.phrase_min_count, "threshold": self.phrase_threshold, "passes": self.phrase_passes}
+        found = {name: value for name, value in given.items() if value is not None}
+        if self.phrases is None:
+            if found:
+                raise InputError(f"--phrase-{next(iter(found)).replace('_', '-')} needs --phrases npmi or gensim.")
+            return None
+        return {"score": self.phrases, **found}
 
 
 @dataclass(frozen=True)
@@ -188,17 +222,28 @@ def _numbers(name: str, text: str) -> float | list[float]:
     return values[0] if len(values) == 1 else values
 
 
-def _stop_words(given: str | None) -> str | list[str] | None:
-    if given is None or given == "english":
+def _stop_words(given: str | None) -> str | set[str] | None:
+    from topicloom.corpus._stop_words import is_language
+
+    if given is None or all(is_language(name.strip()) for name in given.split(",")):
         return given
     if not Path(given).exists():
         raise InputError(
-            f"--stop-words {given} cannot be read: there is no such file, and 'english' is the only list that is built "
-            "in. Give 'english', or a file with the words to leave out."
+            f"--stop-words {given} cannot be read: there is no such file, and no list of this name. Give a file with "
+            "the words to leave out, or languages by their English names or codes: german, de, or english,german."
         )
     from topicloom.corpus._lines import text_lines
 
-    return [word for line in text_lines(Path(given)) for word in line.split()]
+    return {word for line in text_lines(Path(given)) for word in line.split()}
+
+
+def _ngrams(text: str) -> tuple[int, int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+        low, high = numbers * 2 if len(numbers) == 1 else numbers
+    except ValueError:
+        raise InputError(f"--ngrams {text}: expected a number of words, such as 2, or a range, such as 1,2.") from None
+    return low, high
 
 
 def _seed_words(path: Path) -> dict[int, list[str]] | list[list[str]]:

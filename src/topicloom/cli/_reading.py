@@ -66,6 +66,8 @@ class Reading:
 
         own = {name: getattr(self, name) for name in _READ_AS_GIVEN}
         given = {name: value for name, value in {**own, **options}.items() if value is not None}
+        if "n_jobs" in given and (not path.exists() or "n_jobs" not in _format(path, self.format).options):
+            del given["n_jobs"]
         if self.transpose:
             given["transpose"] = True
         vocabulary = given.pop("vocabulary", self.vocab)

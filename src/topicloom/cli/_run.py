@@ -107,7 +107,9 @@ _OPTIONS = {
     "text_length": "--text-length",
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior", "keep_texts")},
-    **{name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern")},
+    **{
+        name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern", "stop_words")
+    },
     **{name: "--" + name.replace("_", "-") for name in ("min_cells", "max_cells", "feature_type")},
     "n_top": "--top",
     **{f"{role}_column": f"--{role}-column" for role in ("text", "id", "label", "group", "response", "time")},
@@ -125,6 +127,10 @@ _SAME = (
     "loss",
     "epsilon",
     "temperatures",
+    "strip",
+    "normalizer",
+    "phrases",
+    "ngrams",
     "documents",
 )
 _SPELLINGS = (

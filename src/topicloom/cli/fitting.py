@@ -46,7 +46,7 @@ def read_for(model: Any, input: Path, out: Path, reading: Reading, cutting: Cutt
     """What a model is to be fitted to. What cannot work is told before a long reading; how it is read is remembered."""
     check_out(out)
     model._plan(model.random_state)
-    corpus = reading.read_to_fit(input, cutting.told(), **cutting.options())
+    corpus = reading.read_to_fit(input, cutting.told(), **cutting.options(), n_jobs=model.n_jobs)
     if not quiet:
         say(f"read {input}: {corpus!r}")
     return corpus

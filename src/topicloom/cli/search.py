@@ -100,7 +100,7 @@ def search_topics(
         from topicloom.explore.plot_style import pyplot
 
         pyplot()  # refuses before the search if matplotlib is missing
-    corpus = reading.read(input, **cutting.options())
+    corpus = reading.read(input, **cutting.options(), n_jobs=jobs)
     if not quiet:
         say(f"read {input}: {corpus!r}")
     from topicloom.diagnostics import search_topics as run

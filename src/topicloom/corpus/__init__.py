@@ -1,11 +1,13 @@
 """The corpus and the ways into it."""
 
+from topicloom.corpus._stop_words import stop_words
 from topicloom.corpus.anndata import from_anndata
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
 from topicloom.corpus.formats import read
 from topicloom.corpus.frames import from_frame
+from topicloom.corpus.registry import register_normalizer, register_tokenizer
 from topicloom.corpus.splits import hold_out_tokens, split_documents, split_halves
-from topicloom.corpus.text import from_texts
+from topicloom.corpus.text import from_texts, from_words
 
 __all__ = [
     "Corpus",
@@ -14,8 +16,12 @@ __all__ = [
     "from_frame",
     "from_matrix",
     "from_texts",
+    "from_words",
     "hold_out_tokens",
     "read",
+    "register_normalizer",
+    "register_tokenizer",
     "split_documents",
     "split_halves",
+    "stop_words",
 ]

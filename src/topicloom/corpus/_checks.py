@@ -1,5 +1,6 @@
 """Checks and conversions at the door of the corpus: what passes them is read-only and of the right type."""
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
@@ -23,6 +24,18 @@ def check_whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}={shown(value)} must be a whole number of at least {least}.")
     return int(value)
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Number of threads or processes: ``None`` is one, −1 is every core this process may use, as in scikit-learn."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise InputError(f"n_jobs={shown(n_jobs)} must be a whole number other than 0; -1 uses every core.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + int(n_jobs))
 
 
 def check_seed(seed: Any) -> None:

@@ -34,19 +34,13 @@ from topicloom.corpus._checks import (
 from topicloom.corpus._columns import as_times
 from topicloom.corpus._limits import FREE, PER_ENTRY, check_memory
 from topicloom.corpus._matrices import as_csr
+from topicloom.corpus.pruning import Pruning, document_frequency, kept_words
+from topicloom.corpus.text_options import TextOptions as TextOptions
 from topicloom.errors import InputError, counted
 
 _KNOWN = ("ids", "labels", "groups", "responses", "times")
 _CHUNK = 1 << 22  # entries of the stream looked at together
 R = TypeVar("R")
-
-
-class TextOptions(NamedTuple):
-    """How texts were cut into words, so that new texts can be cut the same way."""
-
-    token_pattern: str
-    lowercase: bool
-    stop_words: tuple[str, ...] = ()  # kept so that they do not count as unknown words of new texts
 
 
 class WordIndex(NamedTuple):
@@ -306,6 +300,44 @@ class Corpus:
         unknown = lost if self.unknown is None else lost + self.unknown
         return replace(short, words=number[short.words], vocabulary=vocabulary, unknown=unknown)
 
+    def prune(self, *, min_df: int | float = 1, max_df: int | float = 1.0, max_words: int | None = None) -> "Corpus":
+        """The same documents with fewer words; no document is dropped, even if none of its words is left.
+
+        Parameters
+        ----------
+        min_df, max_df : int or float, default 1 and 1.0
+            Least and largest number (an int) or share (a float) of documents with a word.
+        max_words : int, default None
+            Keeps the words with the largest total count, ties in alphabetical order.
+
+        Returns
+        -------
+        Corpus
+            Words keep their order; what is left out does not count as unknown.
+
+        Examples
+        --------
+        >>> from topicloom import from_matrix
+        >>> from_matrix([[2, 0, 1], [1, 1, 0]], ["ant", "bee", "cow"]).prune(min_df=2).vocabulary
+        ('ant',)
+        """
+        pruning = Pruning(min_df, max_df, max_words).check()
+        if pruning.keeps_all:
+            return self
+        keep = kept_words(pruning, self.vocabulary, self.n_docs, self._totals, self._frequency)
+        short, number = self.keep_tokens(keep[self.words]), np.cumsum(keep, dtype=np.int32) - 1
+        vocabulary = tuple(word for word, kept in zip(self.vocabulary, keep.tolist(), strict=True) if kept)
+        return replace(short, words=read_only(number[short.words].astype(np.int32)), vocabulary=vocabulary)
+
+    def _totals(self) -> AnyArray:
+        """Tokens, or summed weights, of each word."""
+        return self.word_counts if self.weights is None else np.bincount(self.words, self.weights, self.n_words)
+
+    def _frequency(self) -> Int64Array:
+        """Number of documents with each word."""
+        there = self if self.weights is None else self.keep_tokens(self.weights > 0)
+        return document_frequency(there.words, there.doc_ptr, self.n_words)
+
     def with_metadata(
         self,
         *,
@@ -334,12 +366,17 @@ def from_matrix(
     groups: Sequence[Hashable] | None = None,
     responses: Sequence[float] | AnyArray | None = None,
     times: Sequence[Any] | AnyArray | None = None,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
 ) -> Corpus:
     """Corpus from a documents × words count matrix (any scipy sparse format, or dense).
 
     Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the
-    words are named ``word0``, ``word1``, …
+    words are named ``word0``, ``word1``, … ``min_df``, ``max_df`` and ``max_words`` leave words out as
+    ``Corpus.prune`` does.
     """
+    pruning = Pruning(min_df, max_df, max_words).check()
     matrix = as_csr(X)
     if 0 in matrix.shape:
         raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
@@ -362,7 +399,8 @@ def from_matrix(
         vocabulary=vocabulary,
         weights=counts[counts != 0] if weighted else None,
     )
-    return corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+    known = corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
+    return known.prune(**pruning._asdict())
 
 
 def check_corpus(corpus: Any) -> None:

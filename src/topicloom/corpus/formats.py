@@ -35,12 +35,18 @@ from topicloom.corpus._writers import (
     write_uci,
 )
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.pruning import Pruning
 from topicloom.errors import InputError, StorageError
 from topicloom.files.arrays import as_path
 
 PathLike = str | os.PathLike[str]
 
-TEXT_OPTIONS = ("tokenizer", "token_pattern", "lowercase", "stop_words", "min_df", "max_df", "max_words", "keep_texts")
+_PRUNING = Pruning._fields  # options of every format
+TEXT_OPTIONS = (
+    *("strip", "tokenizer", "token_pattern", "lowercase", "stop_words", "normalizer", "phrases", "ngrams"),
+    *("keep_texts", "n_jobs"),
+    *_PRUNING,
+)
 
 
 class _Format(NamedTuple):
@@ -117,6 +123,8 @@ def read(
                                                                           ``max_cells``, ``feature_type``
     ============ ======================================================== =====================================
 
+    ``min_df``, ``max_df`` and ``max_words`` leave words out, in every format.
+
     ``vocabulary`` is a sequence of words or a file with one word a line. For word numbers it names the words; by
     default it is looked for in ``<path>.vocab``, or ``vocab.*.txt`` beside ``docword.*.txt``. For texts it is the
     vocabulary to use. Several labels are separated by blanks, or a list.
@@ -134,13 +142,17 @@ def read(
         raise InputError(f"{source} is {kind}, which format {name!r} cannot read.")
     chosen = FORMATS[name]
     for option in options:
-        if option not in chosen.options:
-            known = ", ".join(chosen.options) or "none"
+        if option not in (*chosen.options, *_PRUNING):
+            known = ", ".join(dict.fromkeys((*chosen.options, *_PRUNING)))
             raise InputError(f"{option!r} is not an option of format {name!r}; its options are: {known}.")
     if chosen.encoded:
         options["encoding"] = encoding
+    of_counts = "token_pattern" not in chosen.options
+    pruning = {name: options.pop(name) for name in _PRUNING if of_counts and name in options}
+    bounds = Pruning(**pruning).check()
     try:
-        return chosen.read(source, _words(source, chosen, vocabulary, encoding), **options)
+        corpus = chosen.read(source, _words(source, chosen, vocabulary, encoding), **options)
+        return corpus.prune(**bounds._asdict())
     except MemoryError:
         raise InputError(f"{source}: memory does not suffice for what this file holds.") from None
     except OSError as error:

@@ -21,6 +21,7 @@ from topicloom.corpus._columns import (
     to_time,
 )
 from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
 
@@ -44,7 +45,8 @@ def from_frame(
     """Corpus from a pandas, polars or pyarrow table, a document a row.
 
     ``text`` names the column of texts, and ``text_options`` are those of ``from_texts``. Without ``text`` every
-    column that is not named for something else holds the counts of one word, whose name is the column's. A cell
+    column that is not named for something else holds the counts of one word, whose name is the column's; of the
+    options of texts ``min_df``, ``max_df`` and ``max_words`` apply to counts, too. A cell
     of the ``label`` column is a list, or a string of labels separated by blanks; null is no label.
     """
     table = _as_table(frame)
@@ -70,10 +72,11 @@ def from_frame(
         metadata["times"] = _times(table, time)
     if text is not None:
         return from_texts(_texts(table, text), **text_options, **metadata)
+    pruning = {name: text_options.pop(name) for name in Pruning._fields if name in text_options}
     if text_options:
         raise InputError(f"{_listed(text_options)} apply to texts; name their column with text=.")
     words = [column for column in table.columns if column not in named.values()]
-    return from_matrix(_counts(table, words), [str(word) for word in words], **metadata)
+    return from_matrix(_counts(table, words), [str(word) for word in words], **metadata, **pruning)
 
 
 def to_frame(columns: Mapping[str, Sequence[Any] | AnyArray], like: Any = None) -> Any:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import AnyArray
-from topicloom.corpus._checks import shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus._streams import growing_in
 from topicloom.corpus._texts import StoredTexts, packed
 from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.corpus.formats import read
+from topicloom.corpus.text_options import restored
 from topicloom.errors import InputError
 from topicloom.files.arrays import check_digest, file_of, from_bytes, read_arrays, read_info, to_bytes, write_arrays
 from topicloom.files.checks import check_corpus, refusing
@@ -57,7 +57,7 @@ def corpus_part(corpus: Corpus, mapped: bool | None = None) -> tuple[dict[str, A
         "doc_ptr": corpus.doc_ptr,
         "vocabulary": to_bytes(corpus.vocabulary),
     }
-    info: dict[str, Any] = {"ordered": corpus.ordered, "text_options": corpus.text_options}
+    info: dict[str, Any] = {"ordered": corpus.ordered, "text_options": saved_options(corpus.text_options)}
     if is_mapped(corpus) if mapped is None else mapped:
         info["mapped"] = True
     for name in ("weights", "responses", "unknown"):
@@ -123,7 +123,7 @@ def _corpus_of(arrays: dict[str, AnyArray], info: Any) -> Corpus:
         times = times.view(kind)
     if "times_text" in arrays:
         times = np.array(from_bytes(arrays["times_text"]))
-    return Corpus(**fields, times=times, ordered=info["ordered"], text_options=text_options(info["text_options"]))
+    return Corpus(**fields, times=times, ordered=info["ordered"], text_options=restored(info["text_options"]))
 
 
 def _listed(name: str, array: AnyArray) -> tuple[Any, ...]:
@@ -138,6 +138,11 @@ def is_mapped(corpus: Corpus) -> bool:
     return file_of(corpus.words) is not None
 
 
+def saved_options(options: TextOptions | None) -> list[Any] | None:
+    """How texts were cut, as plain data."""
+    return None if options is None else options.saved()
+
+
 def check_plain(name: str, values: Any) -> Any:
     """The values, if JSON gives them back as they are."""
     for d, value in enumerate(values):
@@ -150,14 +155,3 @@ def check_plain(name: str, values: Any) -> Any:
                 "use text, numbers or dates (for instance str(value))."
             )
     return values
-
-
-def text_options(saved: Any) -> TextOptions | None:
-    """Text options as JSON gives them back."""
-    if saved is None:
-        return None
-    token_pattern, lowercase, stop_words = saved
-    right = isinstance(token_pattern, str) and isinstance(lowercase, bool) and isinstance(stop_words, list | tuple)
-    if not right or not all(isinstance(word, str) for word in stop_words):
-        raise InputError(f"the text options {shown(saved)} are not a pattern, a choice and a list of words.")
-    return TextOptions(token_pattern, lowercase, tuple(stop_words))

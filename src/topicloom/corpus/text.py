@@ -1,52 +1,41 @@
-"""Texts to words to a corpus: one pass over any iterator."""
+"""Texts, or lists of words, to a corpus: one pass over any iterator."""
 
-import re
-import unicodedata
-from array import array
-from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
-from math import ceil, floor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
-from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only, shown
+from topicloom._types import AnyArray, Int32Array, Int64Array
+from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only
 from topicloom.corpus._checks import texts as checked_texts
-from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
-from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, block_pairs, compacted, count_words, document_blocks
+from topicloom.corpus._cutting import DEFAULT_PATTERN as DEFAULT_PATTERN
+from topicloom.corpus._cutting import Cutter, compiled, cutter_of, one_form, typed, words_of
+from topicloom.corpus._markup import check_strip
+from topicloom.corpus._numbering import Numberer, Stream, number
+from topicloom.corpus._stop_words import given_stop_words
+from topicloom.corpus._streams import BLOCK_TOKENS, compacted, count_words
 from topicloom.corpus._texts import KeptTexts
 from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.phrases import given_ngrams, given_phrases, with_ngrams, with_phrases
+from topicloom.corpus.pruning import Pruning, document_frequency, kept_words
+from topicloom.corpus.registry import Normalizer, Tokenizer, normalizer_of, tokenizer_of
+from topicloom.corpus.text_options import NO_NGRAMS, WORD_LISTS
 from topicloom.errors import InputError, counted
 
-Tokenizer = Callable[[str], Iterable[str]]
-
-# Python's \w leaves out combining marks, which would cut Hindi, Thai, pointed Hebrew and decomposed accents
-# into pieces. These are the marks of living scripts, with the two joiners that Persian and Indic words hold.
-_MARKS = (
-    r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
-    r"\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711-\u07f3\u08e3-\u0963\u0981-\u09e3\u09fe-\u0a75\u0a81-\u0ae3"
-    r"\u0afa-\u0b63\u0b82-\u0bd7\u0c00-\u0c63\u0c81-\u0c83\u0cbc-\u0d4d\u0d57-\u0d63\u0d81-\u0df3\u0e31-\u0e3a"
-    r"\u0e47-\u0e4e\u0eb1-\u0ecd\u0f71-\u0f84\u0f90-\u0fbc\u102b-\u103e\u1056-\u109d\u135d-\u135f\u1712-\u1734"
-    r"\u1752-\u17d3\u17dd\u180b-\u180d\u1ab0-\u1b44\u1dc0-\u1dff\u200c\u200d\u20d0-\u20f0\u3099\u309a"
-    r"\ufe00-\ufe0f\ufe20-\ufe2f"
-)
-# A run of two or more letters, marks and digits that is not a bare number. It starts where no such run is
-# under way, and the possessive quantifiers keep the search linear on any input.
-DEFAULT_PATTERN = (
-    r"(?<![^\W_])(?=\d*+[^\W\d_])"
-    rf"[^\W_](?:[^\W_]|[{_MARKS}])[^\W_]*+(?:[{_MARKS}]++[^\W_]*+)*+"
-)
+Phrases = str | Mapping[str, Any] | Sequence[Sequence[Sequence[str]]]
 
 
 def from_texts(
     texts: Iterable[str],
     *,
-    tokenizer: Tokenizer | None = None,
+    strip: str | Sequence[str] = (),
+    tokenizer: Tokenizer | str | None = None,
     token_pattern: str = DEFAULT_PATTERN,
     lowercase: bool = True,
     stop_words: str | Collection[str] | None = None,
+    normalizer: Normalizer | str | None = None,
+    phrases: Phrases | None = None,
+    ngrams: tuple[int, int] = NO_NGRAMS,
     min_df: int | float = 1,
     max_df: int | float = 1.0,
     max_words: int | None = None,
@@ -57,129 +46,180 @@ def from_texts(
     responses: Sequence[float] | AnyArray | None = None,
     times: Sequence[Any] | AnyArray | None = None,
     keep_texts: bool | None = None,
+    n_jobs: int | None = 1,
 ) -> Corpus:
     """Corpus from texts, read once: a generator will do.
 
-    Words are runs of two or more letters, marks and digits of any script, unless ``token_pattern`` (with one
-    group at most) or ``tokenizer``, a callable from a text to its words, says otherwise; languages written
-    without blanks need a tokenizer that knows their words. ``stop_words`` is ``"english"`` or a collection.
-    ``min_df`` and ``max_df`` bound the number (an int) or the share (a float) of documents with a word, and
-    ``max_words`` keeps the most frequent words. With a ``vocabulary`` nothing is pruned, and each document's
-    tokens outside it are counted in ``Corpus.unknown``.
+    Steps are made in the order of the options. All but ``n_jobs`` and what chooses the vocabulary are kept in
+    ``Corpus.text_options``, so that models treat new texts alike.
 
-    ``Corpus.texts`` has the texts as they are if all of them together have at most 50 million characters.
-    ``keep_texts=True`` keeps texts of any size, False keeps none.
+    Parameters
+    ----------
+    texts : iterable of str
+        One text per document.
+    strip : str or sequence of str, default ()
+        What is removed first: "html", "urls" or both.
+    tokenizer : callable or str, default None
+        From a text to its words, or the name of one registered by ``topicloom.corpus.register_tokenizer``. Languages
+        written without blanks need one. It replaces ``token_pattern``.
+    token_pattern : str, default runs of two or more letters, marks and digits that are not a bare number
+        Regular expression of a word, with one group at most.
+    lowercase : bool, default True
+        Whether words are in lower case.
+    stop_words : str or collection of str, default None
+        Words to leave out. A string names languages: "english", "de", "english, german".
+    normalizer : callable or str, default None
+        From a document's list of words to the words to use instead (lemmas, stems), or the name of one registered by
+        ``topicloom.corpus.register_normalizer``, or "snowball:german" and its like.
+    phrases : str, dict or sequence, default None
+        Joins pairs of words that often follow each other: "npmi", "gensim", or a dict with "score", "min_count",
+        "threshold" and "passes". A list of pairs for each pass joins these.
+    ngrams : tuple of int, default (1, 1)
+        Shortest and longest run of words that is counted.
+    min_df, max_df : int or float, default 1 and 1.0
+        Least and largest number (an int) or share (a float) of documents with a word.
+    max_words : int, default None
+        Keeps the most frequent words.
+    vocabulary : sequence of str, default None
+        The words to use; nothing is pruned, and each document's other words are counted in ``Corpus.unknown``.
+    ids, labels, groups, responses, times : sequences, default None
+        Metadata, one entry per document.
+    keep_texts : bool, default None
+        Whether ``Corpus.texts`` has the texts as they are: None keeps up to 50 million characters in all.
+    n_jobs : int, default 1
+        Processes that cut texts; -1 uses every core. The corpus is the same.
+
+    Returns
+    -------
+    Corpus
+        Words are in alphabetical order.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> from_texts(["The river floods its banks.", "Banks lend."], stop_words="english").vocabulary
+    ('banks', 'floods', 'lend', 'river')
     """
-    if not isinstance(lowercase, bool | np.bool_ | int):
-        raise InputError(f"lowercase={_short(lowercase)} must be True or False.")
-    stop = _stop_set(stop_words, lowercase)
-    options = None
-    if tokenizer is None:
-        options = TextOptions(token_pattern, bool(lowercase), tuple(sorted(stop)))
-        _compile(token_pattern)
-    _check_pruning(min_df, max_df, max_words, vocabulary)
-    cut = _cutter(options) if options is not None else _foreign_cutter(tokenizer, lowercase, stop)
     kept_texts = KeptTexts(keep_texts)
-    documents = _cut_all(texts, cut, kept_texts)
-    if vocabulary is not None:
-        kept = checked_texts("vocabulary", items("vocabulary", vocabulary))
-        words, ptr, unknown = _lookup(documents, kept)
-    else:
-        unknown = None
-        words, ptr, names = _number(documents)
-        if not names:
-            raise InputError(_nothing_left(len(ptr) - 1, stop, tokenizer is not None))
-        words, ptr, kept = _prune(words, ptr, names, min_df, max_df, max_words)
-    corpus = Corpus(words=words, doc_ptr=ptr, vocabulary=kept, ordered=True, unknown=unknown, text_options=options)
-    known: dict[str, Any] = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
-    return corpus.with_metadata(**known, texts=kept_texts.found)
+    words = _Words(lowercase, stop_words, normalizer, phrases, ngrams)
+    found = None if tokenizer is None else tokenizer_of(tokenizer)
+    if found is None:
+        compiled(token_pattern)
+    cutter = words.cutter(DEFAULT_PATTERN if found else token_pattern, check_strip(strip), found and found[0])
+    known = (found is None or found[1] is not None) and words.known
+    options = words.options(cutter, None if found is None else found[1]) if known else None
+    chosen = _Chosen(Pruning(min_df, max_df, max_words), vocabulary)
+    corpus = _corpus(_strings(texts, kept_texts), cutter, words, chosen, options, n_jobs)
+    metadata: dict[str, Any] = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
+    return corpus.with_metadata(**metadata, texts=kept_texts.found)
+
+
+def from_words(
+    documents: Iterable[Iterable[str]],
+    *,
+    lowercase: bool = True,
+    stop_words: str | Collection[str] | None = None,
+    normalizer: Normalizer | str | None = None,
+    phrases: Phrases | None = None,
+    ngrams: tuple[int, int] = NO_NGRAMS,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+    max_words: int | None = None,
+    vocabulary: Sequence[str] | None = None,
+    n_jobs: int | None = 1,
+    **metadata: Any,
+) -> Corpus:
+    """Corpus from documents that are lists of words already, with the later steps of ``from_texts``.
+
+    Parameters
+    ----------
+    documents : iterable of iterables of str
+        The words of each document, in order.
+    lowercase, stop_words, normalizer, phrases, ngrams, min_df, max_df, max_words, vocabulary, n_jobs
+        As in ``from_texts``.
+    **metadata
+        ``ids``, ``labels``, ``groups``, ``responses``, ``times`` and ``texts``, one entry per document.
+
+    Returns
+    -------
+    Corpus
+
+    Examples
+    --------
+    >>> from topicloom.corpus import from_words
+    >>> from_words([["New", "York"], ["york"]], ngrams=(1, 2)).vocabulary
+    ('new', 'new_york', 'york')
+    """
+    words = _Words(lowercase, stop_words, normalizer, phrases, ngrams)
+    cutter = words.cutter(DEFAULT_PATTERN, (), _as_they_are)
+    options = words.options(cutter, WORD_LISTS) if words.known else None
+    chosen = _Chosen(Pruning(min_df, max_df, max_words), vocabulary)
+    return _corpus(_lists(documents), cutter, words, chosen, options, n_jobs).with_metadata(**metadata)
 
 
 def tokenize(text: str, options: TextOptions) -> list[str]:
     """The words of a text, cut as the corpus with these options was cut."""
     if not isinstance(text, str):
-        raise InputError(f"a text must be a string, not {_short(text)}.")
-    return _cutter(options)(text)
+        raise InputError(f"a text must be a string, not {typed(text)}.")
+    if not options.phrases and options.ngrams == NO_NGRAMS:
+        return words_of(text, options)
+    numberer = Numberer(cutter_of(options))
+    numberer.add(0, text)
+    part = numberer.take()
+    stream = with_phrases(Stream(part.words, np.array([0, len(part.words)]), part.new), options.phrases)[0]
+    stream = with_ngrams(stream, options.ngrams)
+    return [stream.names[v] for v in stream.words.tolist()]
 
 
-# -- cutting one text --------------------------------------------------------------------------------------
+# -- options -----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=16)
-def _cutter(options: TextOptions) -> Callable[[str], list[str]]:
-    find_all = _compile(options.token_pattern).findall
-    stop = frozenset(options.stop_words)
+class _Words:
+    """Options of what is done to words, checked."""
 
-    def cut(text: str) -> list[str]:
-        # One spelling of "é": composed, whichever way the text writes it.
-        text = _one_form(text, options.lowercase)
-        words: list[str] = find_all(text)
-        return [word for word in words if word not in stop] if stop else words
+    def __init__(self, lowercase: Any, stop_words: Any, normalizer: Any, phrases: Any, ngrams: Any) -> None:
+        if not isinstance(lowercase, bool | np.bool_ | int):
+            raise InputError(f"lowercase={typed(lowercase)} must be True or False.")
+        self.lowercase = bool(lowercase)
+        self.stop_words = frozenset(one_form(word, self.lowercase) for word in given_stop_words(stop_words))
+        self.normalizer: Normalizer | None = None
+        self._name: str | None = None
+        if normalizer is not None:
+            self.normalizer, self._name = normalizer_of(normalizer)
+        self.known = self.normalizer is None or self._name is not None  # whether a file can say all of it
+        self.phrases, self.ngrams = given_phrases(phrases), given_ngrams(ngrams)
 
-    return cut
+    def cutter(self, pattern: str, strip: tuple[str, ...], tokenizer: Tokenizer | None) -> Cutter:
+        return Cutter(pattern, self.lowercase, self.stop_words, strip, tokenizer, self.normalizer)
 
-
-def _foreign_cutter(tokenizer: Tokenizer | None, lowercase: bool, stop: frozenset[str]) -> Callable[[str], list[str]]:
-    """The caller's tokenizer sees the text as it is; then case and stop words are dealt with."""
-    if not callable(tokenizer):
-        raise InputError(f"tokenizer must be a callable from a text to its words, not {_short(tokenizer)}.")
-
-    def cut(text: str) -> list[str]:
-        words = tokenizer(text)
-        if isinstance(words, str | bytes) or not isinstance(words, Iterable):
-            raise InputError(f"the tokenizer returned {_short(words)}; it must return the text's words.")
-        found = list(words)
-        for word in found:
-            if not isinstance(word, str):
-                raise InputError(f"the tokenizer returned {_short(word)}; every word must be a string.")
-        if lowercase:
-            found = [word.lower() for word in found]
-        return [word for word in found if word not in stop] if stop else found
-
-    return cut
-
-
-def _one_form(text: str, lowercase: bool) -> str:
-    text = text.lower() if lowercase else text
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, TypeError) as error:
-        raise InputError(f"token_pattern {pattern!r} is not a regular expression: {error}.") from None
-    if compiled.groups > 1:
-        raise InputError(
-            f"token_pattern {pattern!r} has {compiled.groups} groups; at most one may mark the word. "
-            "Write the others as (?:...)."
+    def options(self, cutter: Cutter, tokenizer: str | None) -> TextOptions:
+        """What is remembered, before phrases are learned."""
+        stop = tuple(sorted(self.stop_words))
+        return TextOptions(
+            cutter.pattern, self.lowercase, stop, cutter.strip, tokenizer, self._name, ngrams=self.ngrams
         )
-    return compiled
 
 
-def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> frozenset[str]:
-    if stop_words is None:
-        return frozenset()
-    if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise InputError(
-                f"stop_words={stop_words!r}: the only list known by name is 'english'; "
-                "give a collection of words for any other."
-            )
-        return ENGLISH_STOP_WORDS
-    if isinstance(stop_words, bytes) or not isinstance(stop_words, Iterable):
-        raise InputError(f"stop_words must be None, 'english' or a collection of words, not {_short(stop_words)}.")
-    words = tuple(stop_words)
-    for word in words:
-        if not isinstance(word, str):
-            raise InputError(f"stop_words holds {_short(word)}; every stop word must be a string.")
-    return frozenset(_one_form(word, lowercase) for word in words)
+class _Chosen(NamedTuple):
+    """What the vocabulary is to be."""
+
+    pruning: Pruning
+    vocabulary: Sequence[str] | None
+
+    def check(self) -> tuple[str, ...] | None:
+        """The given vocabulary, if one is."""
+        self.pruning.check()
+        if self.vocabulary is None:
+            return None
+        if not self.pruning.keeps_all:
+            raise InputError("min_df, max_df and max_words choose a vocabulary; leave them out when you give one.")
+        return checked_texts("vocabulary", items("vocabulary", self.vocabulary))
 
 
-# -- all texts ---------------------------------------------------------------------------------------------
+# -- documents ---------------------------------------------------------------------------------------------------------
 
 
-def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]], kept: KeptTexts) -> Iterator[list[str]]:
+def _strings(texts: Any, kept: KeptTexts) -> Iterator[str]:
     if isinstance(texts, str | bytes | Mapping | Set) or not isinstance(texts, Iterable):  # a set has no order
         raise InputError(
             f"texts must be a list or another iterable of strings, one per document, not {type(texts).__name__}."
@@ -187,134 +227,94 @@ def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]], kept: KeptTe
     for d, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(
-                f"document {d} is {_short(text)}; every text must be a string. "
+                f"document {d} is {typed(text)}; every text must be a string. "
                 "Use '' for a document without text, and decode bytes first."
             )
-        if not is_encodable(text):
-            raise InputError(f"document {d} is {_short(text)}, {NOT_ENCODABLE}")
-        try:
-            words = cut(text)
-        except InputError as error:
-            raise InputError(f"document {d}: {error}") from None
         kept.note(text)
+        yield text
+        del text
+
+
+def _lists(documents: Any) -> Iterator[list[str]]:
+    if isinstance(documents, str | bytes | Mapping | Set) or not isinstance(documents, Iterable):
+        raise InputError(f"documents must be lists of words, one per document, not {type(documents).__name__}.")
+    for d, document in enumerate(documents):
+        ordered = isinstance(document, Iterable) and not isinstance(document, str | bytes | Mapping | Set)
+        ordered = ordered and getattr(document, "ndim", 1) == 1
+        words = list(document) if ordered else []
+        wrong = [word for word in words if not isinstance(word, str) or not is_encodable(word)]
+        if not ordered or wrong:
+            what = f"has {typed(wrong[0])}, but every word must be a string" if wrong else f"is {typed(document)}"
+            odd = NOT_ENCODABLE if wrong and isinstance(wrong[0], str) else "Give each document as a list of words."
+            raise InputError(f"document {d} {what}. {odd}")
         yield words
 
 
-def _short(value: object) -> str:
-    return f"{shown(value)} ({type(value).__name__})"
+def _as_they_are(words: Any) -> Any:
+    return words
 
 
-def _number(documents: Iterator[list[str]]) -> tuple[Int32Array, Int64Array, list[str]]:
-    """Word numbers in order of first sight, document pointers, and the words."""
-    number: defaultdict[str, int] = defaultdict()
-    number.default_factory = number.__len__
-    stream, ends = GrowingArray(), array("q", [0])
-    for found in documents:
-        stream.extend(map(number.__getitem__, found))
-        ends.append(len(stream))
-    _check_any(ends)
-    return stream.finish(writable=True), np.frombuffer(ends, np.int64), list(number)
+# -- the corpus --------------------------------------------------------------------------------------------------------
 
 
-def _lookup(documents: Iterator[list[str]], vocabulary: tuple[str, ...]) -> tuple[Int32Array, Int64Array, Int64Array]:
-    """Numbers of the known words, document pointers, and how many words of each document are not known."""
-    number = {word: v for v, word in enumerate(vocabulary)}
-    stream, ends, unknown = GrowingArray(), array("q", [0]), array("q")
-    for found in documents:
-        known = [number[word] for word in found if word in number]
-        stream.extend(known)
-        ends.append(len(stream))
-        unknown.append(len(found) - len(known))
-    _check_any(ends)
-    return stream.finish(), np.frombuffer(ends, np.int64), np.frombuffer(unknown, np.int64)
-
-
-def _check_any(ends: "array[int]") -> None:
-    if len(ends) == 1:
-        raise InputError("texts is empty; a corpus needs at least one document.")
-
-
-# -- choosing the vocabulary -------------------------------------------------------------------------------
-
-
-def _check_pruning(
-    min_df: int | float, max_df: int | float, max_words: int | None, vocabulary: Sequence[str] | None
-) -> None:
-    for name, bound in (("min_df", min_df), ("max_df", max_df)):
-        whole = isinstance(bound, int | np.integer) and not isinstance(bound, bool)
-        share = isinstance(bound, float | np.floating) and 0 <= bound <= 1
-        if not share and not (whole and bound >= (name == "max_df")):
-            raise InputError(
-                f"{name}={bound!r} must be a number of documents (a whole number) or a share of them "
-                "(a float from 0.0 to 1.0)."
-            )
-    if max_words is not None and (not isinstance(max_words, int | np.integer) or max_words < 1):
-        raise InputError(f"max_words={max_words!r} must be None or a whole number of 1 or more.")
-    pruning = max_words is not None or not _keeps_all(min_df, max_df)
-    if vocabulary is not None and pruning:
-        raise InputError("min_df, max_df and max_words choose a vocabulary; leave them out when you give one.")
-
-
-def _keeps_all(min_df: int | float, max_df: int | float) -> bool:
-    return (min_df == 0 or (min_df == 1 and not isinstance(min_df, float))) and (
-        isinstance(max_df, float) and max_df == 1
+def _corpus(
+    documents: Iterator[Any],
+    cutter: Cutter,
+    words: _Words,
+    chosen: _Chosen,
+    options: TextOptions | None,
+    n_jobs: int | None,
+) -> Corpus:
+    vocabulary = chosen.check()
+    stream, phrases = with_phrases(number(documents, cutter, n_jobs), words.phrases)
+    stream = with_ngrams(stream, words.ngrams)
+    unknown = None
+    if vocabulary is None:
+        if not stream.names:
+            raise InputError(_nothing_left(len(stream.ptr) - 1, cutter))
+        vocabulary = _choose(stream, chosen.pruning, joined=bool(phrases))
+    else:
+        lengths = np.diff(stream.ptr)
+    index = {word: v for v, word in enumerate(vocabulary)}
+    numbers, ptr = _translated(stream, np.array([index.get(name, -1) for name in stream.names], np.int32))
+    if chosen.vocabulary is not None:
+        unknown = lengths - np.diff(ptr)
+    return Corpus(
+        words=numbers,
+        doc_ptr=ptr,
+        vocabulary=vocabulary,
+        ordered=words.ngrams[0] == words.ngrams[1],
+        unknown=unknown,
+        text_options=None if options is None else options._replace(phrases=phrases),
     )
 
 
-def _prune(
-    stream: Int32Array,
-    ptr: Int64Array,
-    names: list[str],
-    min_df: int | float,
-    max_df: int | float,
-    max_words: int | None,
-) -> tuple[Int32Array, Int64Array, tuple[str, ...]]:
-    """Choose the words, number them in alphabetical order, and cut the others from the stream."""
-    keep = np.ones(len(names), bool)
-    if not _keeps_all(min_df, max_df):
-        keep = _within(_document_frequency(stream, ptr, len(names)), len(ptr) - 1, min_df, max_df)
-    order = np.array(sorted(range(len(names)), key=names.__getitem__))
-    if max_words is not None and max_words < np.count_nonzero(keep):
-        # The sort is stable, so that ties fall alphabetically and not by document order.
-        counts = count_words(stream, len(names))
-        ranked = order[keep[order]]
-        ranked = ranked[np.argsort(-counts[ranked], kind="stable")]
-        keep[ranked[max_words:]] = False
-    order = order[keep[order]]
-    new_number = np.full(len(names), -1, np.int32)
-    new_number[order] = np.arange(len(order), dtype=np.int32)
+def _choose(stream: Stream, pruning: Pruning, joined: bool) -> tuple[str, ...]:
+    """The words to keep, in alphabetical order. With ``joined`` phrases some may no longer occur."""
+    n_words = len(stream.names)
+    counts: Callable[[], Int64Array] = lambda: count_words(stream.words, n_words)  # noqa: E731
+    frequency = lambda: document_frequency(stream.words, stream.ptr, n_words)  # noqa: E731
+    keep = kept_words(pruning, stream.names, len(stream.ptr) - 1, counts, frequency)
+    if joined:
+        keep &= counts() > 0  # some words are left in phrases alone
+    return tuple(sorted(stream.names[v] for v in np.flatnonzero(keep).tolist()))
+
+
+def _translated(stream: Stream, new_number: Int32Array) -> tuple[Int32Array, Int64Array]:
+    """The stream in other numbers, without the words that have none."""
+    words = stream.words
     # In place, block by block: the stream is the one large thing here.
-    for start in range(0, len(stream), BLOCK_TOKENS):
-        stream[start : start + BLOCK_TOKENS] = new_number[stream[start : start + BLOCK_TOKENS]]
-    if len(order) < len(names):
-        stream, ptr = compacted(stream, ptr)
-    return read_only(stream), ptr, tuple(names[v] for v in order)
+    for start in range(0, len(words), BLOCK_TOKENS):
+        words[start : start + BLOCK_TOKENS] = new_number[words[start : start + BLOCK_TOKENS]]
+    if len(new_number) and new_number.min() >= 0:
+        return read_only(words), stream.ptr
+    words, ptr = compacted(words, stream.ptr)
+    return read_only(words), ptr
 
 
-def _within(frequency: Int64Array, n_docs: int, min_df: int | float, max_df: int | float) -> BoolArray:
-    # 0.07 * 100 is a little above 7 in floating point; a word in 7 of 100 documents is still to be kept.
-    slack = 1e-9
-    low = ceil(min_df * n_docs - slack) if isinstance(min_df, float | np.floating) else min_df
-    high = floor(max_df * n_docs + slack) if isinstance(max_df, float | np.floating) else max_df
-    keep: BoolArray = (frequency >= low) & (frequency <= high)
-    if not keep.any():
-        raise InputError(
-            f"the vocabulary is empty: of {counted(len(frequency), 'words')} none is in at least {low} "
-            f"(min_df={min_df}) and at most {high} (max_df={max_df}) of {counted(n_docs, 'documents')}. "
-            "Lower min_df or raise max_df."
-        )
-    return keep
-
-
-def _document_frequency(stream: Int32Array, ptr: Int64Array, n_words: int) -> Int64Array:
-    frequency = np.zeros(n_words, np.int64)
-    for block in document_blocks(ptr):
-        frequency += np.bincount(block_pairs(stream, ptr, n_words, block)[1], minlength=n_words)
-    return frequency
-
-
-def _nothing_left(n_docs: int, stop: frozenset[str], own_tokenizer: bool) -> str:
-    source = "the tokenizer" if own_tokenizer else "token_pattern"
+def _nothing_left(n_docs: int, cutter: Cutter) -> str:
+    stop = cutter.stop_words
+    source = "token_pattern" if cutter.tokenizer is None else "the tokenizer"
     return (
         f"the vocabulary is empty: in {counted(n_docs, 'documents')} {source} found no word"
         + (f" other than the {len(stop)} stop words" if stop else "")

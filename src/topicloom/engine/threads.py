@@ -12,24 +12,12 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from topicloom._types import AnyArray, Int64Array
-from topicloom.corpus._checks import shown
+from topicloom.corpus._checks import resolve_jobs as resolve_jobs
 from topicloom.errors import InputError
 
 T = TypeVar("T")
 R = TypeVar("R")
 A = TypeVar("A", bound=AnyArray)
-
-
-def resolve_jobs(n_jobs: int | None) -> int:
-    """Number of threads: ``None`` is one, −1 is every core this process may use, as in scikit-learn."""
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InputError(f"n_jobs={shown(n_jobs)} must be a whole number other than 0; -1 uses every core.")
-    if n_jobs > 0:
-        return int(n_jobs)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores + 1 + int(n_jobs))
 
 
 def joblib_workers(n_jobs: int | None) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import FloatArray, Int64Array
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.errors import InputError, counted
 from topicloom.explore.source import Source
 from topicloom.explore.tokens import SHADES, clean, coloured, token_topics
@@ -200,9 +200,14 @@ def text_blocks(source: Source, docs: Documents) -> list[dict[str, Any]]:
         if not cut:
             placed, tokens = placed + n, tokens + len(words)
         found.append({"text": text[: docs.cut], "cut": cut, "tokens": places})
-    if corpus.text_options is not None and placed < _LEAST_PLACED * tokens:
+    if _are_places_known(corpus.text_options) and placed < _LEAST_PLACED * tokens:
         raise InputError(
             f"the texts are not those of the model: of {counted(tokens, 'tokens')} of its documents {placed:,} are in "
             "them. Give the text of each document of the fit, in the same order."
         )
     return [{"docs": found[i : i + PER_BLOCK]} for i in range(0, len(found), PER_BLOCK)]
+
+
+def _are_places_known(options: TextOptions | None) -> bool:
+    """Whether each token is found in its text: what is stripped, or made by other functions, need not be."""
+    return options is not None and options == options._replace(strip=(), tokenizer=None, normalizer=None, ngrams=(1, 1))

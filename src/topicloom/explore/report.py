@@ -59,7 +59,8 @@ _FLAGS = {
 }
 _READING = {
     "format", "vocab", "text_column", "id_column", "delimiter", "encoding", "stop_words", "min_df", "max_df",
-    "max_words", "token_pattern", "label_column", "group_column", "response_column", "time_column",
+    "max_words", "token_pattern", "strip", "normalizer", "phrases", "phrase_min_count", "phrase_threshold",
+    "phrase_passes", "ngrams", "label_column", "group_column", "response_column", "time_column",
 }  # fmt: skip
 
 

@@ -6,7 +6,6 @@ differs is refused with a ``StorageError``.
 """
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
@@ -129,14 +128,14 @@ class Contents:
 
     def whole(self, name: str, low: int = 0, high: int = _LARGEST) -> int:
         """A whole number of the info."""
-        value = self._entry(name)
+        value = self.entry(name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             self.fail(f"{name} is {_shown(value)}, expected a whole number from {low} to {high}")
         return value
 
     def number(self, name: str, *, positive: bool = False) -> float:
         """A finite number of the info."""
-        value = self._entry(name)
+        value = self.entry(name)
         right = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
         if not right or (positive and value <= 0):
             self.fail(f"{name} is {_shown(value)}, expected a {'positive' if positive else 'finite'} number")
@@ -144,11 +143,11 @@ class Contents:
 
     def flags(self, *names: str) -> None:
         for name in names:
-            if not isinstance(self._entry(name), bool):
+            if not isinstance(self.entry(name), bool):
                 self.fail(f"{name} is {_shown(self.info[name])}, expected true or false")
 
     def choice(self, name: str, choices: Collection[str]) -> str:
-        value = self._entry(name)
+        value = self.entry(name)
         if not isinstance(value, str) or value not in choices:
             self.fail(f"{name} is {_shown(value)}, expected one of {', '.join(choices)}")
         return value
@@ -159,19 +158,8 @@ class Contents:
         if found is not None and not isinstance(found, dict):
             self.fail(f"reading is {_shown(found)}, expected an object")
 
-    def text_options(self) -> None:
-        saved = self._entry("text_options")
-        if saved is None:
-            return
-        right = isinstance(saved, list) and len(saved) == 3 and isinstance(saved[0], str) and isinstance(saved[1], bool)
-        if not right or not isinstance(saved[2], list) or not all(isinstance(word, str) for word in saved[2]):
-            self.fail(f"text_options is {_shown(saved)}, expected a pattern, true or false, and a list of stop words")
-        try:
-            re.compile(saved[0])
-        except (re.error, OverflowError, RecursionError) as error:
-            self.fail(f"text_options has a pattern that is no regular expression ({error})")
-
-    def _entry(self, name: str) -> Any:
+    def entry(self, name: str) -> Any:
+        """What the info has under a name."""
         return self.info[name] if name in self.info else self.fail(f"its info has no {name}")
 
 
@@ -210,7 +198,7 @@ def check_corpus(path: Path, arrays: Mapping[str, AnyArray], info: Any) -> None:
     _check_texts(file)
     file.expect_no_others()
     file.flags("ordered", *(("mapped",) if "mapped" in file.info else ()))
-    file.text_options()
+    file.entry("text_options")
     file.reading()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.text_options import restored
 from topicloom.engine.checks import Recorded, check_trace
 from topicloom.engine.estimator.inputs import check_some_tokens
 from topicloom.engine.estimator.names import SavedNames
@@ -120,7 +121,8 @@ def topic_model(path: Path, arrays: Mapping[str, AnyArray], info: Any, model: An
     if min(file.sizes["K"], file.sizes["V"], file.sizes["D"]) == 0 or not np.any(arrays["alpha"] > 0):
         file.fail("it has no topics, words or documents")
     file.values("vocabulary", "V")
-    file.text_options()
+    with refusing(path):
+        restored(file.entry("text_options"))
     file.reading()
     return file
 

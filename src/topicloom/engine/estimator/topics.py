@@ -11,13 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array
 from topicloom.corpus.anndata import from_anndata, is_anndata, new_cells
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
-from topicloom.corpus.stored import text_options
+from topicloom.corpus.stored import saved_options
 from topicloom.corpus.text import from_texts
+from topicloom.corpus.text_options import restored
 from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks, tables
 from topicloom.engine.estimator.explained import ExplainedTopics
 from topicloom.engine.estimator.fitted import FittedModel, Problem
+from topicloom.engine.estimator.function_words import report_function_words
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
 from topicloom.engine.fold_in import fold_in_corpus
@@ -298,6 +300,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         inputs.check_some_tokens(corpus)
         inputs.check_weights(corpus)
         self._check_tokens(corpus)
+        if not self._quiet:
+            report_function_words(corpus)
         return corpus
 
     def _check_tokens(self, corpus: Corpus) -> None:
@@ -313,8 +317,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         elif _are_texts(X):
             if self._text_options is None:
                 raise InputError(
-                    "this model was not fitted on texts with the default tokenizer; give a Corpus made with your own: "
-                    "topicloom.from_texts(texts, tokenizer=..., vocabulary=model.vocabulary_)."
+                    "this model does not know how to cut texts: it was fitted on counts, or with a tokenizer or "
+                    "normalizer that has no name. Give a Corpus: topicloom.from_texts(texts, tokenizer=..., "
+                    "vocabulary=model.vocabulary_). Functions that are registered before the fit "
+                    "(topicloom.corpus.register_tokenizer, register_normalizer) are remembered by name."
                 )
             corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_, keep_texts=False)
         elif is_anndata(X):
@@ -357,7 +363,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
             "n_iter": self.n_iter_,
             "n_chains": len(self.traces_),
             "interrupted": self.interrupted_,
-            "text_options": self._text_options,
+            "text_options": saved_options(self._text_options),
             "reading": self._reading,
         }
         matches, published_by = self._published_part()
@@ -367,7 +373,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         self._check_own(stored_checks.topic_model(stored.path(MODEL), arrays, info, self))
         self._set_arrays(arrays["by_word"], arrays["alpha"], arrays["beta"])
         self.empty_docs_, self.vocabulary_ = arrays["empty_docs"], tuple(from_bytes(arrays["vocabulary"]))
-        self._text_options, self._reading = text_options(info["text_options"]), info.get("reading")
+        self._text_options, self._reading = restored(info["text_options"]), info.get("reading")
         self.n_features_in_, self._doc_topic, self.n_iter_ = len(self.vocabulary_), None, info["n_iter"]
         self._set_own_arrays(arrays)
 

@@ -1,0 +1,175 @@
+"""Documents to a stream of word numbers, on one process or several: the corpus is the same."""
+
+from array import array
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from topicloom._types import Int32Array, Int64Array
+from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, resolve_jobs
+from topicloom.corpus._cutting import Cutter, typed
+from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, pointers
+from topicloom.errors import InputError
+
+_BATCH_CHARACTERS = 1 << 20  # of texts that a worker gets at once
+_BATCH_TEXTS = 1 << 14
+_WORTH = 16  # batches below which starting processes takes longer than cutting, if the default pattern cuts
+_WAITING = 3  # batches per worker that are under way, so that memory stays bounded
+
+
+class Stream(NamedTuple):
+    """Word numbers, where documents begin and end, and the words."""
+
+    words: Int32Array
+    ptr: Int64Array
+    names: list[str]
+
+
+class _Part(NamedTuple):
+    """Some documents: their word numbers and lengths, and the words that were new."""
+
+    words: Int32Array
+    lengths: Int64Array
+    new: list[str]
+
+
+class _Numbers(dict[str, int]):
+    """Numbers of words in order of first sight; -1 for those that are left out."""
+
+    def __init__(self, leaves_out: Callable[[str], bool]) -> None:
+        self.names: list[str] = []
+        self._leaves_out = leaves_out
+
+    def __missing__(self, word: str) -> int:
+        number = -1 if self._leaves_out(word) else len(self.names)
+        if number >= 0:
+            self.names.append(word)
+        self[word] = number
+        return number
+
+
+class Numberer:
+    """Takes documents one by one and gives their numbers in parts."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        # One look at each distinct word instead of one at each token; a normalizer needs the others to be gone before.
+        whole = cutter.normalizer is not None
+        self._cut = cutter.function() if whole else cutter.runs()
+        self._numbers = _Numbers((lambda word: False) if whole else cutter.leaves_out)
+        self._ids, self._ends, self._told = array("i"), array("q", [0]), 0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, d: int, text: Any) -> None:
+        """The text of document ``d``, or whatever the cutter takes."""
+        if isinstance(text, str) and not is_encodable(text):
+            raise InputError(f"document {d} is {typed(text)}, {NOT_ENCODABLE}")
+        try:
+            found = self._cut(text)
+        except InputError as error:
+            raise InputError(f"document {d}: {error}") from None
+        self._ids.extend(map(self._numbers.__getitem__, found))
+        self._ends.append(len(self._ids))
+
+    def take(self) -> _Part:
+        """What was added since the last time."""
+        words, ends = np.frombuffer(self._ids, np.int32), np.frombuffer(self._ends, np.int64)
+        kept = words >= 0
+        before = np.concatenate(([0], np.cumsum(kept)))
+        new = self._numbers.names[self._told :]
+        self._told += len(new)
+        part = _Part(words[kept], np.diff(before[ends]), new)
+        self._ids, self._ends = array("i"), array("q", [0])
+        return part
+
+
+def number(documents: Iterator[Any], cutter: Cutter, n_jobs: int | None) -> Stream:
+    """All documents as one stream. Words have numbers in an order that may depend on the number of processes."""
+    jobs = resolve_jobs(n_jobs)
+    words, lengths = GrowingArray(), GrowingArray(np.int64)
+    names: list[str] = []
+    # Closed at once when something fails here, so that no process is left.
+    with closing(_in_turn(documents, cutter) if jobs == 1 else _side_by_side(documents, cutter, jobs)) as parts:
+        for part in parts:
+            words.append(part.words)
+            lengths.append(part.lengths)
+            names += part.new
+    ptr = pointers(lengths.finish())
+    if len(ptr) == 1:
+        raise InputError("texts is empty; a corpus needs at least one document.")
+    return Stream(words.finish(writable=True), ptr, names)
+
+
+def _in_turn(documents: Iterator[Any], cutter: Cutter) -> Generator[_Part, None, None]:
+    numberer = Numberer(cutter)
+    for d, document in enumerate(documents):
+        numberer.add(d, document)
+        del document  # while the next one is made
+        if len(numberer) >= BLOCK_TOKENS:
+            yield numberer.take()
+    yield numberer.take()
+
+
+# -- several processes -------------------------------------------------------------------------------------------------
+
+
+def _side_by_side(documents: Iterator[Any], cutter: Cutter, jobs: int) -> Generator[_Part, None, None]:
+    """Parts in the order of the documents. Each worker has numbers of its own, which are translated here."""
+    batches, least = _batches(documents), _WORTH if cutter.by_default and cutter.normalizer is None else 2
+    first = list(islice(batches, least))
+    if len(first) < least:
+        yield from _in_turn(iter([text for _, texts in first for text in texts]), cutter)
+        return
+    from topicloom.corpus._processes import workers
+
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    known: defaultdict[str, Int32Array] = defaultdict(lambda: np.zeros(0, np.int32))
+    waiting: deque[Any] = deque()
+
+    def translated(answer: tuple[str, _Part]) -> _Part:
+        worker, part = answer
+        before = len(numbers)
+        if part.new:
+            known[worker] = np.append(known[worker], np.fromiter(map(numbers.__getitem__, part.new), np.int32))
+        new = list(islice(reversed(numbers), len(numbers) - before))[::-1]
+        return _Part(known[worker][part.words], part.lengths, new)
+
+    with workers(jobs, cutter) as submit:
+        for batch in (*first, *batches):
+            waiting.append(submit(*batch))
+            if len(waiting) > _WAITING * jobs:
+                yield translated(waiting.popleft()())
+        while waiting:
+            yield translated(waiting.popleft()())
+
+
+def _batches(documents: Iterator[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """Some documents at a time, with the number of the first."""
+    first, batch, size = 0, [], 0
+    for document in documents:
+        batch.append(document)
+        size += len(document)
+        if size >= _BATCH_CHARACTERS or len(batch) >= _BATCH_TEXTS:
+            yield first, batch
+            first, batch, size = first + len(batch), [], 0
+    if batch:
+        yield first, batch
+
+
+class Worker:
+    """What a worker keeps from batch to batch: its words."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        self._name, self._numberer = uuid4().hex, Numberer(cutter)
+
+    def number(self, first: int, documents: list[Any]) -> tuple[str, _Part]:
+        for d, document in enumerate(documents, first):
+            self._numberer.add(d, document)
+        return self._name, self._numberer.take()
