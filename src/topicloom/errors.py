@@ -49,6 +49,10 @@ class InterruptedFitWarning(UserWarning):
     """A fit was stopped by Ctrl-C; the estimates come from the sweeps that were done."""
 
 
+class MissingTextsWarning(UserWarning):
+    """Missing texts are read as empty documents, as ``missing="empty"`` asks."""
+
+
 class UnknownGroupsWarning(UserWarning):
     """No label of new documents' collections is one that the model knows."""
 

@@ -110,8 +110,8 @@ def test_pandas_of_many_kinds():
 @pytest.mark.parametrize(
     ("columns", "options", "parts"),
     [
-        ({"t": ["a", None]}, {"text": "t"}, ["row 1", "None", "Fill nulls in 't'"]),
-        ({"t": [1, 2]}, {"text": "t"}, ["row 0", "must be a string"]),
+        ({"t": ["a", None]}, {"text": "t"}, ["row 1 of the column 't' is missing", "None", 'missing="empty"']),
+        ({"t": [1, 2]}, {"text": "t"}, ["row 0 of the column 't' holds the number 1, not a text"]),
         ({"t": ["a"], "u": [1]}, {"text": "x"}, ["text='x'", "'t', 'u'"]),
         ({"t": ["a"]}, {"text": "t", "time": "when"}, ["time='when'", "'t'"]),
         ({"t": ["a"]}, {}, ["column 't'", "not counts", "text="]),

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import ceil, floor
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from topicloom._types import AnyArray, BoolArray, Int32Array, Int64Array
-from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only, shown
+from topicloom.corpus._checks import items, read_only, shown
 from topicloom.corpus._checks import texts as checked_texts
+from topicloom.corpus._given import Missing, doc_words, documents_of
 from topicloom.corpus._stop_words import ENGLISH_STOP_WORDS
 from topicloom.corpus._streams import BLOCK_TOKENS, GrowingArray, block_pairs, compacted, count_words, document_blocks
 from topicloom.corpus._texts import KeptTexts
-from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.corpus import Corpus, TextOptions, with_reading
 from topicloom.errors import InputError, counted
 
 Tokenizer = Callable[[str], Iterable[str]]
@@ -41,7 +42,7 @@ DEFAULT_PATTERN = (
 
 
 def from_texts(
-    texts: Iterable[str],
+    texts: Iterable[Any],
     *,
     tokenizer: Tokenizer | None = None,
     token_pattern: str = DEFAULT_PATTERN,
@@ -57,8 +58,13 @@ def from_texts(
     responses: Sequence[float] | AnyArray | None = None,
     times: Sequence[Any] | AnyArray | None = None,
     keep_texts: bool | None = None,
+    missing: Missing = "error",
 ) -> Corpus:
     """Corpus from texts, read once: a generator will do.
+
+    ``texts`` are strings: a list, a column of pandas, polars or pyarrow, an array, or anything else that gives one
+    after the other. They may also be lists of words, which are taken as they are, or spaCy ``Doc`` objects, whose words
+    are their tokens that have a letter, in lower case; of these a ``tokenizer`` is given the ``Doc``.
 
     Words are runs of two or more letters, marks and digits of any script, unless ``token_pattern`` (with one
     group at most) or ``tokenizer``, a callable from a text to its words, says otherwise; languages written
@@ -69,18 +75,29 @@ def from_texts(
 
     ``Corpus.texts`` has the texts as they are if all of them together have at most 50 million characters.
     ``keep_texts=True`` keeps texts of any size, False keeps none.
+
+    A missing text (None, NaN) is an error, or with ``missing="empty"`` an empty document; a warning has their number.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> from_texts(["The river floods.", "Rivers flow."], stop_words="english").vocabulary
+    ('floods', 'flow', 'river', 'rivers')
+    >>> from_texts([["river", "flood"], ["river", "flow"]]).vocabulary
+    ('flood', 'flow', 'river')
     """
     if not isinstance(lowercase, bool | np.bool_ | int):
         raise InputError(f"lowercase={_short(lowercase)} must be True or False.")
-    stop = _stop_set(stop_words, lowercase)
+    given = documents_of(texts, missing)
+    stop = _stop_set(stop_words, lowercase and given.kind != "words")
     options = None
-    if tokenizer is None:
+    if tokenizer is None and given.kind == "texts":
         options = TextOptions(token_pattern, bool(lowercase), tuple(sorted(stop)))
         _compile(token_pattern)
     _check_pruning(min_df, max_df, max_words, vocabulary)
-    cut = _cutter(options) if options is not None else _foreign_cutter(tokenizer, lowercase, stop)
-    kept_texts = KeptTexts(keep_texts)
-    documents = _cut_all(texts, cut, kept_texts)
+    cut = _cutter(options) if options is not None else _other_cutter(given.kind, tokenizer, lowercase, stop)
+    kept_texts = KeptTexts(False if given.kind == "words" else keep_texts)
+    documents = _cut_all(given.entries, cut, kept_texts)
     if vocabulary is not None:
         kept = checked_texts("vocabulary", items("vocabulary", vocabulary))
         words, ptr, unknown = _lookup(documents, kept)
@@ -88,11 +105,12 @@ def from_texts(
         unknown = None
         words, ptr, names = _number(documents)
         if not names:
-            raise InputError(_nothing_left(len(ptr) - 1, stop, tokenizer is not None))
+            raise InputError(_nothing_left(len(ptr) - 1, stop, options is None))
         words, ptr, kept = _prune(words, ptr, names, min_df, max_df, max_words)
     corpus = Corpus(words=words, doc_ptr=ptr, vocabulary=kept, ordered=True, unknown=unknown, text_options=options)
     known: dict[str, Any] = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
-    return corpus.with_metadata(**known, texts=kept_texts.found)
+    corpus = corpus.with_metadata(**known, texts=kept_texts.found)
+    return with_reading(corpus, **_how_read(given.kind, tokenizer, lowercase, stop, missing))
 
 
 def tokenize(text: str, options: TextOptions) -> list[str]:
@@ -117,6 +135,30 @@ def _cutter(options: TextOptions) -> Callable[[str], list[str]]:
         return [word for word in words if word not in stop] if stop else words
 
     return cut
+
+
+def _how_read(kind: str, tokenizer: Any, lowercase: bool, stop: frozenset[str], missing: Missing) -> dict[str, Any]:
+    """What is to be known of the reading, beside ``TextOptions``, so that new documents are read alike."""
+    found: dict[str, Any] = {} if missing == "error" else {"missing": missing}
+    if kind == "words" or (kind == "docs" and tokenizer is None):
+        found[kind] = {"lowercase": bool(lowercase), "stop_words": sorted(stop)}
+    return found
+
+
+def _other_cutter(
+    kind: str, tokenizer: Tokenizer | None, lowercase: bool, stop: frozenset[str]
+) -> Callable[[Any], list[str]]:
+    """For what no pattern cuts."""
+    if tokenizer is not None and kind != "words":
+        return _foreign_cutter(tokenizer, lowercase, stop)
+    if tokenizer is not None:
+        raise InputError("the documents are lists of words, which are taken as they are; leave out tokenizer=.")
+
+    def words(given: Any) -> list[str]:
+        found = given if kind == "words" else doc_words(given, lowercase)
+        return [word for word in found if word not in stop] if stop else found
+
+    return words
 
 
 def _foreign_cutter(tokenizer: Tokenizer | None, lowercase: bool, stop: frozenset[str]) -> Callable[[str], list[str]]:
@@ -179,24 +221,13 @@ def _stop_set(stop_words: str | Collection[str] | None, lowercase: bool) -> froz
 # -- all texts ---------------------------------------------------------------------------------------------
 
 
-def _cut_all(texts: Iterable[str], cut: Callable[[str], list[str]], kept: KeptTexts) -> Iterator[list[str]]:
-    if isinstance(texts, str | bytes | Mapping | Set) or not isinstance(texts, Iterable):  # a set has no order
-        raise InputError(
-            f"texts must be a list or another iterable of strings, one per document, not {type(texts).__name__}."
-        )
-    for d, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(
-                f"document {d} is {_short(text)}; every text must be a string. "
-                "Use '' for a document without text, and decode bytes first."
-            )
-        if not is_encodable(text):
-            raise InputError(f"document {d} is {_short(text)}, {NOT_ENCODABLE}")
+def _cut_all(documents: Iterable[Any], cut: Callable[[Any], list[str]], kept: KeptTexts) -> Iterator[list[str]]:
+    for d, document in enumerate(documents):
         try:
-            words = cut(text)
+            words = cut(document)
         except InputError as error:
             raise InputError(f"document {d}: {error}") from None
-        kept.note(text)
+        kept.note(getattr(document, "text", document))
         yield words
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, Unpack, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
 from topicloom.corpus.splits import split_halves
 from topicloom.engine.checks import VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
@@ -146,12 +147,15 @@ class VariationalLDA(PlainTopics):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there."""
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+        """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there.
+
+        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``.
+        """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
+        return self._fit(self._problem(self._training_corpus(X, reading), seed), callbacks)
 
     @property
     def _samples(self) -> bool:
@@ -180,7 +184,7 @@ class VariationalLDA(PlainTopics):
         return variational_sampler(self._settings(self.total_samples), None)
 
     @available_if(_learns_from_a_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> Self:
         """Learn from more documents (``method="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
 
         The first call sets the vocabulary, the number of topics and the priors to start from, which later calls cannot
@@ -191,7 +195,7 @@ class VariationalLDA(PlainTopics):
             self._check_same_stream()
         seed = inputs.draw_seed(self.random_state) if first else self.seed_
         plan, settings = self._plan(seed), self._settings(self.total_samples)
-        corpus = self._training_corpus(X) if first else self._new_corpus(X)
+        corpus = self._training_corpus(X, reading) if first else self._new_corpus(X, reading)
         sampler = variational_sampler(settings, None)
         if first:
             memory_note(corpus, self.method, self.n_components)
