@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from topicloom import explore as explore
     from topicloom import mallet as mallet
     from topicloom.corpus import Corpus as Corpus
+    from topicloom.corpus import as_corpus as as_corpus
     from topicloom.corpus import from_frame as from_frame
     from topicloom.corpus import from_matrix as from_matrix
     from topicloom.corpus import from_texts as from_texts
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Corpus": "topicloom.corpus",
+    "as_corpus": "topicloom.corpus",
     "from_frame": "topicloom.corpus",
     "from_matrix": "topicloom.corpus",
     "from_texts": "topicloom.corpus",

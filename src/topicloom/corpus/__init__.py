@@ -3,12 +3,14 @@
 from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
 from topicloom.corpus.formats import read
 from topicloom.corpus.frames import from_frame
+from topicloom.corpus.inputs import as_corpus
 from topicloom.corpus.splits import hold_out_tokens, split_documents, split_halves
 from topicloom.corpus.text import from_texts
 
 __all__ = [
     "Corpus",
     "TextOptions",
+    "as_corpus",
     "from_frame",
     "from_matrix",
     "from_texts",

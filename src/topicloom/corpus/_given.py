@@ -20,20 +20,21 @@ if TYPE_CHECKING:  # at run time where there is a frame: a fit of anything else 
 Kind = Literal["corpus", "texts", "words", "docs", "bags", "frame", "cells", "matrix"]
 Missing = Literal["error", "empty"]
 
-KINDS: Mapping[Kind, str] = {
-    "corpus": "a Corpus",
-    "texts": "texts",
-    "words": "lists of words",
-    "docs": "spaCy Docs",
-    "bags": "bags of words",
-    "frame": "a data frame",
-    "cells": "AnnData",
-    "matrix": "a matrix of counts",
+KINDS: Mapping[Kind, str] = {  # X …
+    "corpus": "is a Corpus",
+    "texts": "holds texts",
+    "words": "holds lists of words",
+    "docs": "holds spaCy Docs",
+    "bags": "holds bags of words",
+    "frame": "is a data frame",
+    "cells": "is AnnData",
+    "matrix": "is a matrix of counts",
 }
 EXPECTED = (
     "expected texts, lists of words, spaCy Docs, bags of words, a data frame with text=, AnnData, "
     "a documents × words matrix of counts, or a Corpus"
 )
+_OF_ROWS = 'give the texts alone, [row["text"] for row in X], or a data frame of the rows with text='
 _FRAMES = {"pandas", "polars", "pyarrow", "narwhals", "modin", "cudf", "dask", "duckdb", "ibis", "pyspark", "sqlframe"}
 _ROWS_AT_ONCE = 4096
 _UNDECIDED = 1000  # entries of an iterator that may be missing or empty before one that tells what it holds
@@ -63,6 +64,8 @@ def told_apart(X: Any, name: str = "X") -> Given:
     if isinstance(X, np.ndarray):
         return Given(_kind_of_array(X), X)
     if isinstance(X, list | tuple):
+        if X and isinstance(X[0], Mapping):
+            raise InputError(f"entry 0 of {name} is {shown(X[0])}; {_OF_ROWS}.")
         return Given(_first_kind(iter(X))[0] or "matrix", X)
     if sp.issparse(X) or isinstance(X, np.generic | int | float):
         return Given("matrix", X)
@@ -131,11 +134,21 @@ def as_series(X: Any) -> "nw.Series[Any] | None":
         import pyarrow as pa
 
         X = X if isinstance(X, pa.ChunkedArray) else pa.chunked_array([X])
+    if type(X).__module__.startswith("pandas") and getattr(X, "ndim", 0) == 1 and hasattr(X, "dtype"):
+        import pandas as pd
+
+        X = X if isinstance(X, pd.Series) else pd.Series(X)  # an index, or the array of a column
     try:
         found = nw.from_native(X, allow_series=True, pass_through=True)
     except Exception:  # narwhals' own errors, for instance for two columns of one name
         return None
     return found if isinstance(found, nw.Series) else None
+
+
+def column_entries(X: Any) -> list[Any] | None:
+    """The entries of a column of pandas, polars or pyarrow, None for null; None if X is no such column."""
+    series = as_series(X) if _libraries(X) & _FRAMES else None
+    return None if series is None else [value for _, value in cells(series)]
 
 
 def cells(series: "nw.Series[Any]") -> Iterator[tuple[int, Any]]:
@@ -162,7 +175,7 @@ def _of_iterable(X: Any, name: str) -> Given:
         first = shown(seen[-1]) if seen else "nothing"
         remedy = "give a list of strings, or a matrix such as numpy.array(list(X))"
         if seen and isinstance(seen[-1], Mapping):
-            remedy = 'give the texts alone, (row["text"] for row in X), or a data frame of the rows with text='
+            remedy = _OF_ROWS
         raise InputError(f"{name} is of the type {type(X).__name__} and holds {first}; {remedy}.")
     assert kind is not None
     return Given(kind, chain(seen, entries) if entries is X else X)  # what is no iterator can be read once more
@@ -234,7 +247,7 @@ def documents_of(X: Any, missing: Missing = "error", name: str = "texts") -> Doc
             "corpus": "models take it as it is",
             "frame": f"name the column of texts, topicloom.from_frame({name}, text=…)",
         }.get(kind, f"topicloom.as_corpus({name}, …) makes a corpus of it")
-        raise InputError(f"{name} is {KINDS[kind]}, and no texts; {remedy}.")
+        raise InputError(f"{name} {KINDS[kind]}, and no texts; {remedy}.")
     kept: Any = kind if kind in ("words", "docs") else "texts"
     return Documents(kept, _checked(kept, _source(data), missing))
 

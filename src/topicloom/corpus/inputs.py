@@ -107,10 +107,10 @@ def check_keywords(kind: Kind, given: Mapping[str, Any], usable: Collection[str]
     for name in given:
         if name not in usable:
             which = ", ".join(usable)
-            can = f"it can be read with {which}" if which else "which is read already"
-            if name in Reading.__annotations__:
-                raise InputTypeError(f"{name}={shown(given[name])} does not apply: X is {KINDS[kind]}; {can}.")
-            raise InputTypeError(f"{name} is not known. X is {KINDS[kind]}; {can}.")
+            what = f"X {KINDS[kind]}" + (f"; it can be read with {which}" if which else ", which is read already")
+            known = name in Reading.__annotations__
+            why = f"{name}={shown(given[name])} does not apply:" if known else f"the keyword {name!r} is not known;"
+            raise InputTypeError(f"{why} {what}.")
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import Any
 
 from topicloom.corpus._checks import shown
 from topicloom.corpus._given import Given, told_apart
+from topicloom.corpus._matrices import has_array
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.frames import column_names, from_frame, listed
 from topicloom.corpus.inputs import check_keywords, corpus_of, options_of
@@ -30,7 +31,7 @@ _NO_TOKENIZER = (
 def training_corpus(model: Any, X: Any, reading: Mapping[str, Any]) -> Corpus:
     """Documents to learn from."""
     given = told_apart(X)
-    if given.kind != "matrix" and (given.kind != "frame" or reading):
+    if not _holds_counts(given, reading):
         corpus = corpus_of(given, reading)
         vars(model).pop("feature_names_in_", None)  # of an earlier fit, on a frame
         return corpus
@@ -44,8 +45,12 @@ def training_corpus(model: Any, X: Any, reading: Mapping[str, Any]) -> Corpus:
 def read_once(X: Any, reading: Mapping[str, Any]) -> Any:
     """What can be given to a model twice: a Corpus, or a matrix or frame of counts as it is."""
     given = told_apart(X)
-    counts = given.kind == "matrix" or (given.kind == "frame" and not reading)
-    return given.data if counts and not reading else corpus_of(given, reading)
+    return given.data if not reading and _holds_counts(given, reading) else corpus_of(given, reading)
+
+
+def _holds_counts(given: Given, reading: Mapping[str, Any]) -> bool:
+    """Whether it is a matrix, or a frame that scikit-learn takes as one."""
+    return given.kind == "matrix" or (given.kind == "frame" and not reading and has_array(given.data))
 
 
 def check_one_target(y: Any, reading: Mapping[str, Any], role: str | None, name: str = "y") -> None:
@@ -130,7 +135,7 @@ def _new_bags(model: Any, given: Given, reading: Mapping[str, Any]) -> Corpus:
 def _new_frame(model: Any, X: Any, reading: Mapping[str, Any], roles: Sequence[str]) -> Corpus:
     """A frame by the columns of the fit; a keyword argument names another, None says that there is none."""
     kept = {role: _kept(model)[f"{role}_column"] for role in _HOLDS if f"{role}_column" in _kept(model)}
-    if not kept and not reading:  # counts, as scikit-learn takes them
+    if not kept and _holds_counts(Given("frame", X), reading):  # counts, as scikit-learn takes them
         return from_matrix(model._checked_matrix(X, reset=False), model.vocabulary_)
     columns = column_names(X)
     if (text := reading.get("text", kept.get("text"))) is None:
