@@ -97,7 +97,7 @@ def options_of(kind: Kind) -> tuple[str, ...]:
     """The keyword arguments that say how data of a kind are read."""
     if kind == "corpus":
         return ()
-    own = _keywords(_cell_reader() if kind == "cells" else _READERS[kind])
+    own = _keywords(_of_cells("from_anndata") if kind == "cells" else _READERS[kind])
     own = own if "vocabulary" in own or kind != "matrix" else ("vocabulary", *own)
     return own + tuple(n for n in _keywords(from_texts) if n not in _METADATA) if kind == "frame" else own
 
@@ -189,14 +189,22 @@ def _bag_matrix(bags: Iterable[Any], missing: Missing, n_words: int | None) -> A
 # -- cells ---------------------------------------------------------------------------------------------------------
 
 
-def from_cells(adata: Any, **options: Any) -> Corpus:
-    """Corpus from AnnData."""
-    return _cell_reader()(adata, **options)
+def _of_cells(name: str) -> Callable[..., Corpus]:
+    """A function of the module that knows AnnData, which nothing else needs."""
+    function: Callable[..., Corpus] = getattr(import_module("topicloom.corpus.anndata"), name)
+    return function
 
 
-def _cell_reader() -> Callable[..., Corpus]:
-    reader: Callable[..., Corpus] = import_module("topicloom.corpus.anndata").from_anndata
-    return reader
+def _cells(adata: Any, **options: Any) -> Corpus:
+    return _of_cells("from_anndata")(adata, **options)
+
+
+def new_cells(
+    adata: Any, vocabulary: Sequence[str], known: Mapping[str, Any] | None, reading: Mapping[str, Any]
+) -> Corpus:
+    """Cells for a fitted model, read as those of its fit unless ``reading`` says otherwise."""
+    check_keywords("cells", reading, options_of("cells"))
+    return _of_cells("new_cells")(adata, vocabulary, known, **reading)
 
 
 _READERS: Mapping[Kind, Callable[..., Corpus]] = {
@@ -205,6 +213,6 @@ _READERS: Mapping[Kind, Callable[..., Corpus]] = {
     "docs": from_texts,
     "bags": from_bags,
     "frame": from_frame,
-    "cells": from_cells,
+    "cells": _cells,
     "matrix": from_matrix,
 }

@@ -9,7 +9,7 @@ from topicloom.corpus._given import Given, told_apart
 from topicloom.corpus._matrices import has_array
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.frames import column_names, from_frame, listed
-from topicloom.corpus.inputs import check_keywords, corpus_of, options_of
+from topicloom.corpus.inputs import check_keywords, corpus_of, new_cells, options_of
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError
 
@@ -82,8 +82,8 @@ def new_corpus(model: Any, X: Any, reading: Mapping[str, Any], roles: Sequence[s
         check_keywords("matrix", reading, options_of("matrix"))
         own = {name: value for name, value in reading.items() if name != "vocabulary"}
         return from_matrix(model._checked_matrix(given.data, reset=False), vocabulary, **own)
-    if given.kind == "cells" and "layer" in _kept(model):
-        reading = {"layer": _kept(model)["layer"], **reading}
+    if given.kind == "cells":
+        return new_cells(given.data, vocabulary, model._reading, reading)
     return corpus_of(given, reading).with_vocabulary(vocabulary)
 
 
