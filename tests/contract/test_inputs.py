@@ -144,7 +144,7 @@ def test_a_gensim_dictionary_names_the_words() -> None:
     np.testing.assert_array_equal(corpus.to_matrix().toarray(), COUNTS)
     model = LDA(2, **QUICK).fit(BAGS, vocabulary=words)
     other = type(words)([["money", "cash", "apple"]])  # numbers of its own
-    new = model._new_corpus([other.doc2bow(["cash", "money"])], {"vocabulary": other})
+    new = model._new_corpus([other.doc2bow(["cash", "money"])], {"vocabulary": other}, report=False)
     assert [new.vocabulary[v] for v in new.words] == ["money"]
     assert new.unknown.tolist() == [1]
     with pytest.warns(UserWarning, match="not in the model's vocabulary"):
