@@ -166,7 +166,7 @@ def test_words_of_docs_have_a_letter() -> None:
     assert "Xxx" in corpus.vocabulary
     assert corpus.reading is None  # a function cannot be remembered
     with pytest.raises(InputError, match="give tokenizer="):
-        LDA(2, **QUICK).fit(corpus).transform([doc])
+        LDA(1, **QUICK).fit(corpus).transform([doc])
 
 
 # -- what a model remembers ----------------------------------------------------------------------------------------

@@ -119,11 +119,9 @@ def _by_library(X: Any, name: str) -> Given | None:
     if (series := as_series(X)) is not None:
         kind = _first_kind(value for _, value in cells(series))[0]
         return Given(kind or ("matrix" if series.dtype.is_numeric() else "texts"), X)
-    if not hasattr(X, "columns") and not hasattr(X, "column_names"):
-        return None
-    if hasattr(X, "collect") and not hasattr(X, "__len__"):
+    if type(_narwhals(X)).__name__ == "LazyFrame":
         raise InputError(f"{name} is a lazy frame; call its collect() first.")
-    return Given("frame", X)
+    return Given("frame", X) if hasattr(X, "columns") or hasattr(X, "column_names") else None
 
 
 def as_series(X: Any) -> "nw.Series[Any] | None":
@@ -138,11 +136,18 @@ def as_series(X: Any) -> "nw.Series[Any] | None":
         import pandas as pd
 
         X = X if isinstance(X, pd.Series) else pd.Series(X)  # an index, or the array of a column
-    try:
-        found = nw.from_native(X, allow_series=True, pass_through=True)
-    except Exception:  # narwhals' own errors, for instance for two columns of one name
-        return None
+    found = _narwhals(X)
     return found if isinstance(found, nw.Series) else None
+
+
+def _narwhals(X: Any) -> Any:
+    """A frame or a column as narwhals has it, or X itself."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(X, allow_series=True, pass_through=True)
+    except Exception:  # narwhals' own errors, for instance for two columns of one name
+        return X
 
 
 def column_entries(X: Any) -> list[Any] | None:

@@ -33,7 +33,8 @@ def training_corpus(model: Any, X: Any, reading: Mapping[str, Any]) -> Corpus:
     given = told_apart(X)
     if not _holds_counts(given, reading):
         corpus = corpus_of(given, reading)
-        vars(model).pop("feature_names_in_", None)  # of an earlier fit, on a frame
+        if given.kind != "corpus":
+            vars(model).pop("feature_names_in_", None)  # of an earlier fit, on a frame
         return corpus
     check_keywords("matrix", reading, options_of("matrix"))
     matrix = model._checked_matrix(given.data, reset=True)  # as scikit-learn takes it
