@@ -20,8 +20,7 @@ from topicloom.corpus.text import Tokenizer, from_texts
 from topicloom.errors import InputError, InputTypeError
 
 _MOST_WORDS = 1 << 24  # that numbers of words may stand for, if no vocabulary names them
-_METADATA = ("ids", "labels", "groups", "responses", "times")
-_ROLES = ("id", "label", "group", "response", "time")
+METADATA = ("ids", "labels", "groups", "responses", "times")
 
 
 class ReadingBesideGroups(TypedDict, total=False):
@@ -99,7 +98,7 @@ def options_of(kind: Kind) -> tuple[str, ...]:
         return ()
     own = _keywords(_of_cells("from_anndata") if kind == "cells" else _READERS[kind])
     own = own if "vocabulary" in own or kind != "matrix" else ("vocabulary", *own)
-    return own + tuple(n for n in _keywords(from_texts) if n not in _METADATA) if kind == "frame" else own
+    return own + tuple(n for n in _keywords(from_texts) if n not in METADATA) if kind == "frame" else own
 
 
 def check_keywords(kind: Kind, given: Mapping[str, Any], usable: Collection[str]) -> None:

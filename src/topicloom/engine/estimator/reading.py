@@ -9,7 +9,7 @@ from topicloom.corpus._given import Given, told_apart
 from topicloom.corpus._matrices import has_array
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.frames import column_names, from_frame, listed
-from topicloom.corpus.inputs import check_keywords, corpus_of, new_cells, options_of
+from topicloom.corpus.inputs import METADATA, check_keywords, corpus_of, new_cells, options_of
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError
 
@@ -21,7 +21,6 @@ _HOLDS = {
     "response": "numbers",
     "time": "times",
 }
-_METADATA = ("ids", "labels", "groups", "responses", "times")
 _NO_TOKENIZER = (
     "this model was not fitted on texts with the default tokenizer; give tokenizer= as in the fit, or lists of words, "
     "or a Corpus made with your own: topicloom.from_texts(texts, tokenizer=..., vocabulary=model.vocabulary_)."
@@ -72,7 +71,7 @@ def new_corpus(model: Any, X: Any, reading: Mapping[str, Any], roles: Sequence[s
     """
     given, vocabulary = told_apart(X), model.vocabulary_
     if given.kind in ("texts", "words", "docs"):
-        usable = ("missing", *_METADATA, *_usable_to_cut(model, given.kind, reading))
+        usable = ("missing", *METADATA, *_usable_to_cut(model, given.kind, reading))
         check_keywords(given.kind, reading, usable)
         return from_texts(given.data, **_as_fitted(model, given.kind, reading))
     if given.kind == "frame":
