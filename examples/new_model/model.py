@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from examples.new_model.sampler import RECORDED, SAMPLER
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.text import from_texts
+from topicloom.corpus.inputs import Reading, as_corpus
 from topicloom.engine.estimator import inputs, parameters, stored_checks
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.prior import Prior, make_prior
@@ -23,7 +23,7 @@ from topicloom.files.manifests import MODEL
 
 
 class DocumentClusters(FittedModel):
-    """Clusters of documents, each with a topic of its own. ``X`` is a ``Corpus`` or a list of texts.
+    """Clusters of documents, each with a topic of its own. ``X`` is as in ``LDA``.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class DocumentClusters(FittedModel):
 
     # -- how the problem is stated -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Find clusters."""
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+        """Find clusters. Keyword arguments say how ``X`` is read."""
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)
-        corpus = X if isinstance(X, Corpus) else from_texts(X)
+        corpus = as_corpus(X, **reading)
         inputs.check_some_tokens(corpus)
         inputs.check_whole_tokens(corpus)
         return self._fit(self._problem(corpus, seed), callbacks)
@@ -106,10 +106,10 @@ class DocumentClusters(FittedModel):
     def _fitted_numbers(self) -> list[Any]:
         return [self.labels_, self.topic_word_, self.log_joint_]
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Any, **reading: Unpack[Reading]) -> AnyArray:
         """The likeliest cluster of each document, with the words of clusters held fixed."""
         check_is_fitted(self, "seed_")
-        corpus = X.with_vocabulary(self.vocabulary_) if isinstance(X, Corpus) else from_texts(X, self.vocabulary_)
+        corpus = as_corpus(X, **reading).with_vocabulary(self.vocabulary_)
         score = np.log(np.bincount(self.labels_, minlength=self.n_components) + self.doc_topic_prior)
         found = np.tile(score, (corpus.n_docs, 1))
         np.add.at(found, corpus.token_docs, np.log(self.topic_word_.T[corpus.words]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from topicloom import explore as explore
     from topicloom import mallet as mallet
     from topicloom.corpus import Corpus as Corpus
+    from topicloom.corpus import as_corpus as as_corpus
     from topicloom.corpus import from_anndata as from_anndata
     from topicloom.corpus import from_frame as from_frame
     from topicloom.corpus import from_matrix as from_matrix
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Corpus": "topicloom.corpus",
     "from_anndata": "topicloom.corpus",
+    "as_corpus": "topicloom.corpus",
     "from_frame": "topicloom.corpus",
     "from_matrix": "topicloom.corpus",
     "from_texts": "topicloom.corpus",

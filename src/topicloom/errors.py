@@ -53,6 +53,10 @@ class FewFeaturesWarning(UserWarning):
     """Some cells have fewer features than was asked about."""
 
 
+class MissingTextsWarning(UserWarning):
+    """Missing texts are read as empty documents, as ``missing="empty"`` asks."""
+
+
 class UnknownGroupsWarning(UserWarning):
     """No label of new documents' collections is one that the model knows."""
 

@@ -97,7 +97,6 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, Any]]] = [
     (topicloom.from_texts, {"texts": TEXTS, "tokenizer": None, "token_pattern": r"\w+", "lowercase": True, "min_df": 1,
                             "max_df": 1.0, "max_words": None, "stop_words": None, "vocabulary": None, "strip": (),
                             "normalizer": None, "phrases": None, "ngrams": (1, 1), "n_jobs": 1}),
-    (corpora.from_words, {"documents": [["river", "bank"]] * 6, "lowercase": True, "stop_words": None, "ids": None}),
     (corpora.stop_words, {"languages": "english"}), (CORPUS.prune, {"min_df": 1, "max_df": 1.0, "max_words": None}),
     (corpora.register_normalizer, {"name": "none", "function": list}),
     (topicloom.from_frame, {"frame": pd.DataFrame({"text": TEXTS}), "text": "text"}),
@@ -238,22 +237,23 @@ def test_questions_of_any_kind(name: str, fitted: dict[str, Any]) -> None:
 FRAME = pd.DataFrame({"body": ["some text", "more of it"]})
 MATRICES: dict[str, tuple[Any, str]] = {
     "strings": (np.array([["a"]]), r"document 0, column 0: found 'a'; counts must be numbers. If X holds texts"),
-    "texts": (np.array(["a text", "another"]), r"X is an array of texts of shape \(2,\); give them as a list"),
+    "bytes": (np.array([b"a text", b"another"]), r"document 0 is b'a text' \(bytes\); .* decode bytes first"),
     "one dimension": (np.arange(3), r"X has shape \(3,\); expected .* with 2 dimensions. .* X.reshape\(1, -1\)"),
     "three": (np.zeros((2, 2, 2)), r"X has shape \(2, 2, 2\); expected .* with 2 dimensions"),
-    "pandas": (FRAME, r"document 0, column 'body': found 'some text'; .*topicloom.from_frame\(X, text='body'\)"),
-    "polars": (pl.DataFrame(dict(FRAME)), r"document 0, column 'body': found 'some text'; .*from_frame"),
-    "pyarrow": (pa.table({"body": ["some text"]}), r"document 0, column 'body': found 'some text'; .*from_frame"),
-    "categories": (pd.DataFrame({"a": pd.Categorical(["x", "y"])}), r"document 0, column 'a': found 'x'"),
-    "a series": (FRAME["body"], r"X is an array of texts of shape \(2,\); give them as a list"),
+    "pandas": (FRAME, r"column 'body' of the frame X holds texts, not counts\. Name .* with text='body', or"),
+    "polars": (pl.DataFrame(dict(FRAME)), r"column 'body' of the frame X holds texts, not counts"),
+    "pyarrow": (pa.table({"body": ["some text"]}), r"column 'body' of the frame X holds texts, not counts"),
+    "categories": (pd.DataFrame({"a": pd.Categorical(["x", "y"])}), r"column 'a' of the frame X holds texts"),
+    "a series": (pd.Series(["a text", None], name="body"), r"row 1 of the column 'body' is missing \(None\)"),
+    "numbers in a series": (pl.Series([1, 2]), r"X has shape \(2,\); expected .* with 2 dimensions"),
     "missing": (pd.DataFrame({"a": [1, None]}), r"document 1, column 'a': the count is NaN; .* Fill missing counts"),
     "dates": (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), r"X holds datetime64.* values; counts must be"),
     "sparse": (sp.csc_array([[1.0, np.nan]]), r"document 0, column 1: the count is NaN"),
     "negative": (sp.csr_array([[0, 2], [1, -1]]), r"document 1, column 1 is -1; counts must be 0 or more"),
     "rows": ([[1, 2], [1]], r"row 1 of the list has 1 entry, and row 0 has 2"),
-    "a missing text": (["a text", None], r"entry 1 of the list is None; every text must be a string"),
-    "numbers among texts": (["a text", 1.5], r"entry 1 of the list is 1.5; every text must be a string"),
-    "a generator": ((text for text in TEXTS), r"X is of the type generator; expected .*a list of texts"),
+    "a missing text": (["a text", None], r"document 1 is missing \(None\)\. Give missing=\"empty\""),
+    "numbers among texts": (["a text", 1.5], r"document 1 holds the number 1.5, not a text"),
+    "a generator": ((row for row in [{"text": "a"}]), r"X is of the type generator and holds {'text': 'a'}; give"),
     "nothing": ([], r"X is an empty list"),
     "broken": (Broken(), r"X cannot be made an array \(broken\)"),
 }  # fmt: skip
@@ -264,10 +264,10 @@ def test_what_is_no_matrix_is_told_where_and_why(name: str) -> None:
     X, message = MATRICES[name]
     with pytest.raises(InputError, match=message):
         LDA(2, **QUICK).fit(X)
-    model = LDA(2, **QUICK).fit(COUNTS)
+    model, of_texts = LDA(2, **QUICK).fit(COUNTS), LDA(2, **QUICK).fit(TEXTS)
     if name != "a generator":  # which is used up
         with pytest.raises(InputError, match=message):
-            model.transform(X)
+            (of_texts if message.startswith(("document 0 is", "document 1 ", "row")) else model).transform(X)
     with pytest.raises(InputError, match=r"X has 3 features, but LDA is expecting 4 .* Give the words of the fit"):
         model.transform(COUNTS[:, :3])
 
@@ -336,6 +336,7 @@ def test_messages_have_values_and_not_types_and_one_is_not_many() -> None:
 
 WARNED: dict[str, tuple[type[Warning], str]] = {
     "unknown words": (errors.UnknownWordsWarning, "fitted.transform(['nothing of this is known'])"),
+    "missing texts": (errors.MissingTextsWarning, "fitted.transform(['river', None], missing='empty')"),
     "a table of them": (errors.UnknownWordsWarning, "fitted.doc_topics_frame(['nothing of this is known'])"),
     "unknown groups": (errors.UnknownGroupsWarning, "collections.transform(CORPUS, ['none'] * 6)"),
     "a score": (errors.UnknownGroupsWarning, "collections.score(CORPUS, ['none'] * 6)"),

@@ -110,8 +110,8 @@ def test_pandas_of_many_kinds():
 @pytest.mark.parametrize(
     ("columns", "options", "parts"),
     [
-        ({"t": ["a", None]}, {"text": "t"}, ["row 1", "None", "Fill nulls in 't'"]),
-        ({"t": [1, 2]}, {"text": "t"}, ["row 0", "must be a string"]),
+        ({"t": ["a", None]}, {"text": "t"}, ["row 1 of the column 't' is missing", "None", 'missing="empty"']),
+        ({"t": [1, 2]}, {"text": "t"}, ["row 0 of the column 't' holds the number 1, not a text"]),
         ({"t": ["a"], "u": [1]}, {"text": "x"}, ["text='x'", "'t', 'u'"]),
         ({"t": ["a"]}, {"text": "t", "time": "when"}, ["time='when'", "'t'"]),
         ({"t": ["a"]}, {}, ["column 't'", "not counts", "text="]),
@@ -121,7 +121,7 @@ def test_pandas_of_many_kinds():
         ({"c": [1.0, float("inf")]}, {}, ["document 1", "inf", "'c'"]),
         ({"i": ["a"]}, {"id": "i"}, ["no column is left"]),
         ({"t": []}, {"text": "t"}, ["no rows"]),
-        ({"c": [1]}, {"min_df": 2}, ["'min_df'", "text="]),
+        ({"c": [1]}, {"lowercase": False}, ["'lowercase'", "text="]),
         ({"t": ["aa", "b"], "i": ["x", None]}, {"text": "t", "id": "i"}, ["row 1", "column 'i'", "an id"]),
         ({"t": ["aa", "b"], "i": ["x", None]}, {"text": "t", "group": "i"}, ["row 1", "a group"]),
         ({"t": ["aa", "b"], "i": [1.0, None]}, {"text": "t", "response": "i"}, ["row 1", "finite number"]),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicloom import LDA, Corpus, from_frame, from_matrix, from_texts, load, read
-from topicloom.corpus import from_words, register_normalizer, register_tokenizer, registry, stop_words
+from topicloom.corpus import register_normalizer, register_tokenizer, registry, stop_words
 from topicloom.corpus._cutting import DEFAULT_PATTERN, Cutter
 from topicloom.corpus._markup import without_html, without_urls
 from topicloom.corpus.stored import load_corpus, save_corpus
@@ -183,9 +183,6 @@ def test_what_has_no_name_is_not_left_out_silently() -> None:
         (lambda: from_texts(["a text"], normalizer=5), "normalizer must be a callable from a list of words"),
         (lambda: from_texts(["a text"], normalizer=lambda words: "text"), "document 0: the normalizer returned 'text'"),
         (lambda: from_texts(["a text"], tokenizer=WORD_LISTS), "came as lists of words"),
-        (lambda: from_words(["text"]), "document 0 is 'text'"),
-        (lambda: from_words([["a", 1]]), "document 0 has 1 .*must be a string"),
-        (lambda: from_words("text"), "must be lists of words"),
         (lambda: from_texts(["a text"], n_jobs=0), "n_jobs=0"),
     ],
 )
@@ -256,8 +253,8 @@ def test_phrases_are_those_of_a_plain_version_and_of_gensim(
     once = naive_pass(docs, score, 5, threshold)
     twice = naive_pass(once, score, 5, threshold)
     assert docs != once
-    corpus = from_words(docs, phrases={**options, "passes": 2})
-    assert words_of(from_words(docs, phrases=options)) == once
+    corpus = from_texts(docs, phrases={**options, "passes": 2})
+    assert words_of(from_texts(docs, phrases=options)) == once
     assert words_of(corpus) == twice
     assert set(corpus.vocabulary) == {word for doc in twice for word in doc}
     phrases = pytest.importorskip("gensim.models.phrases", reason="the tool whose phrases these are").Phrases
@@ -301,7 +298,7 @@ def test_ngrams_are_those_of_a_plain_version(docs: list[list[str]], ngrams: tupl
     ]
     if not any(expected):
         return
-    corpus = from_words(docs, ngrams=ngrams)
+    corpus = from_texts(docs, ngrams=ngrams)
     assert words_of(corpus) == expected
     assert corpus.ordered == (low == high)
 

@@ -236,9 +236,18 @@ def test_nothing_known_keeps_every_row():
 # -- bad input ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [None, float("nan"), b"bytes", 7, ["a"]])
-def test_a_document_that_is_no_string_is_named(bad):
-    with pytest.raises(InputError, match=r"document 1 is .*string"):
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (None, r"document 1 is missing \(None\)\. Give missing=\"empty\""),
+        (float("nan"), r"document 1 is missing \(nan\)\. Give missing=\"empty\""),
+        (b"bytes", r"document 1 is .*string"),
+        (7, r"document 1 holds the number 7, not a text; every text must be a string"),
+        (["a"], r"document 1 is .*string"),
+    ],
+)
+def test_a_document_that_is_no_string_is_named(bad, message):
+    with pytest.raises(InputError, match=message):
         from_texts(["fine text", bad])
 
 

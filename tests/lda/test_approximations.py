@@ -1,4 +1,4 @@
-"""Approximations are as near to the exact posterior as docs/performance/approximations.md says, and the measure sees them."""
+"""Approximations are as near to the exact posterior as docs/performance/approximations.md says, and it can be seen."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """What a fitted model of collections says: mixtures with intervals, differences, trends, new documents, files."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,8 +15,10 @@ from topicloom.corpus._checks import as_numbers, check_choice, check_whole, show
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
+from topicloom.corpus.inputs import ReadingBesideGroups
 from topicloom.corpus.stored import check_plain
 from topicloom.engine.estimates import Counts, theta
+from topicloom.engine.estimator.reading import check_one_target
 from topicloom.engine.multipath import DocTopicPaths, join_documents
 from topicloom.engine.run import Chain
 from topicloom.errors import InputError, UnknownGroupsWarning, warn
@@ -36,6 +38,7 @@ class CollectionModel(LDA):
     """A fitted model of collections. The subclass brings the parameters and ``fit``."""
 
     _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # mixtures are of one chain's topics
+    _TARGET: ClassVar[str | None] = "group"
 
     method: str
     converged_: bool
@@ -252,41 +255,44 @@ class CollectionModel(LDA):
 
     # -- new documents -------------------------------------------------------------------------------------------
 
-    def transform(self, X: Any, groups: Any = None) -> FloatArray:
+    def transform(self, X: Any, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> FloatArray:
         """Topic proportions [D, K] of documents, with topics and mixtures held fixed.
 
-        ``groups`` has each document's collection; without it a corpus's own are taken. A document of a known
+        ``groups`` has each document's collection; without it the documents' own are taken, those of a corpus or of the
+        column of the fit. A document of a known
         collection has γπ_j as its prior, one of a collection that training did not have γα/Σα, and one without (None)
         the mean over all. An answer depends on the document's words, its collection and the model's seed alone.
         """
-        return self._transform(self._grouped(X, groups))
+        return self._transform(self._grouped(X, groups, reading))
 
     def explain(self, X: Any, groups: Any = None, **options: Any) -> Any:
         """As of ``LDA``, with documents' collections as in ``transform``."""
         check_is_fitted(self, "seed_")
-        return super().explain(self._grouped(self._corpus_to_explain(X), groups), **options)
+        return super().explain(self._grouped(self._corpus_to_explain(X), groups, {}), **options)
 
     def explain_tokens(self, X: Any, groups: Any = None, **options: Any) -> Any:
         """As of ``LDA``, with documents' collections as in ``transform``."""
         check_is_fitted(self, "seed_")
-        return super().explain_tokens(self._grouped(self._corpus_to_explain(X), groups), **options)
+        return super().explain_tokens(self._grouped(self._corpus_to_explain(X), groups, {}), **options)
 
-    def perplexity(self, X: Any, groups: Any = None) -> float:
+    def perplexity(self, X: Any, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> float:
         """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
-        return self._perplexity(self._grouped(X, groups))
+        return self._perplexity(self._grouped(X, groups, reading))
 
-    def score(self, X: Any, y: Any = None, groups: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> float:
         """Mean log probability of a held-out word, −log ``perplexity``: higher is better.
 
         ``y`` is another place for ``groups``, where scikit-learn's tools pass them.
         """
         if y is not None and groups is not None:
             raise InputError("y is the collection of each document, and so is groups; give one of them alone.")
-        return -float(np.log(self.perplexity(X, y if groups is None else groups)))
+        return -float(np.log(self.perplexity(X, y if groups is None else groups, **reading)))
 
-    def _grouped(self, X: Any, groups: Any) -> Corpus:
+    def _grouped(self, X: Any, groups: Any, reading: Mapping[str, Any]) -> Corpus:
         check_is_fitted(self, "seed_")
-        corpus = _groups.with_groups(self._new_corpus(X), groups, every=False)
+        check_one_target(groups, reading, self._TARGET, "groups")
+        new = self._new_corpus(X, reading, roles=("group",) if groups is None else ())
+        corpus = _groups.with_groups(new, groups, every=False)
         self._report_unknown_groups(corpus)
         return corpus
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypedDict, get_args
+from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from topicloom.compound.mixtures import SMALLEST_SHARE, Mixing, Mixtures, start_
 from topicloom.compound.sampler import mixture_probe_names, with_mixtures
 from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import ReadingBesideGroups
 from topicloom.engine import draws
 from topicloom.engine.checks import TOPICS, VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.estimator.reading import check_one_target, read_once
 from topicloom.engine.multipath import DocTopicPaths
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
@@ -191,15 +193,20 @@ class CompoundLDA(CollectionModel):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, callbacks: Sequence[Callback] = ()) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, groups: Any = None, callbacks: Sequence[Callback] = (),
+        **reading: Unpack[ReadingBesideGroups],
+    ) -> Self:  # fmt: skip
         """Learn topics, and each collection's mixture of them.
 
         ``groups`` has the collection of each document, a label of any hashable kind. ``y`` is the same, in the place
-        where scikit-learn's tools pass it. Without both a corpus's own groups are taken. Callbacks are as in ``LDA``.
+        where scikit-learn's tools pass it. Without both the documents' own groups are taken: those of a corpus, or of a
+        column, ``fit(frame, text="body", group="year")``. All else is as of ``LDA.fit``.
         """
         inputs.check_callbacks(callbacks)
         self._plan(0)  # parameters first: they are quicker to check than data
-        corpus = _groups.training_groups(self._training_corpus(X), groups, y)
+        check_one_target(groups, reading, self._TARGET, "groups")
+        corpus = _groups.training_groups(self._training_corpus(X, reading, y), groups, y)
         return super().fit(corpus, callbacks=callbacks)
 
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> FloatArray:
@@ -208,7 +215,11 @@ class CompoundLDA(CollectionModel):
         With ``groups`` each has the prior of its collection; with ``y`` it is ``fit(X, y).transform(X)``, as of every
         transformer of scikit-learn, whose ``transform`` is not given ``y``.
         """
-        return self.fit(X, y, groups=groups, **fit_params).transform(X, groups)
+        how = {name: fit_params.pop(name) for name in list(fit_params) if name in ReadingBesideGroups.__annotations__}
+        check_one_target(y, how, self._TARGET)
+        check_one_target(groups, how, self._TARGET, "groups")
+        X = read_once(X, how)
+        return self.fit(X, y, groups=groups, **fit_params)._transform(self._grouped(X, groups, {}))
 
     @property
     def _samples(self) -> bool:

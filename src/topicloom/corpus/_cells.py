@@ -16,7 +16,7 @@ from topicloom.corpus._limits import check_memory
 from topicloom.corpus._matrices import as_csr, csr_from_parts
 from topicloom.corpus._streams import document_blocks, pointers, room_for
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.text import _check_pruning, _keeps_all, _within
+from topicloom.corpus.pruning import Pruning, kept_words
 from topicloom.errors import InputError
 
 BLOCK_ENTRIES = 1 << 18  # of a matrix, looked at together
@@ -54,11 +54,17 @@ class Choice(NamedTuple):
     max_cells: int | float = 1.0
     vocabulary: tuple[str, ...] | None = None
 
+    @property
+    def pruning(self) -> Pruning:
+        return Pruning(self.min_cells, self.max_cells)
+
     def check(self) -> None:
         if not isinstance(self.binarize, bool | np.bool_):
             raise InputError(f"binarize={shown(self.binarize)} must be True or False.")
         try:
-            _check_pruning(self.min_cells, self.max_cells, None, self.vocabulary)
+            pruning = self.pruning.check()
+            if self.vocabulary is not None and not pruning.any_df:
+                raise InputError("min_df, max_df and max_words choose a vocabulary; leave them out when you give one.")
         except InputError as error:
             raise _in_cells(error) from None
 
@@ -150,11 +156,11 @@ def to_corpus(source: Cells, choice: Choice) -> Corpus:
 
 def _kept(having: Int64Array, chosen: BoolArray, n_cells: int, choice: Choice) -> BoolArray:
     """Features of those chosen that enough cells have, and not too many."""
-    if _keeps_all(choice.min_cells, choice.max_cells) and choice.min_cells == 0:
+    if choice.pruning.any_df and choice.min_cells == 0:
         return chosen
-    keep = chosen.copy()
+    keep, found = chosen.copy(), having[chosen]
     try:
-        keep[chosen] = _within(having[chosen], n_cells, choice.min_cells, choice.max_cells)
+        keep[chosen] = kept_words(choice.pruning, found, n_cells, lambda: found, lambda: found)
         return keep
     except InputError as error:
         raise _in_cells(error) from None

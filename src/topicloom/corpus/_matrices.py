@@ -25,11 +25,11 @@ def check_matrix_like(X: Any) -> None:
         raise InputError(
             f"the entry at {where} is masked, which is no count; fill the array first, for instance X.filled(0)."
         )
-    if sp.issparse(X) or isinstance(X, np.generic | int | float) or _has_array(X):
+    if sp.issparse(X) or isinstance(X, np.generic | int | float) or has_array(X):
         return
     if isinstance(X, list | tuple):
         for i, row in enumerate(X):
-            if not (isinstance(row, list | tuple | str | bytes | np.generic | int | float) or _has_array(row)):
+            if not (isinstance(row, list | tuple | str | bytes | np.generic | int | float) or has_array(row)):
                 texts = isinstance(X[0], str)
                 expected = "every text must be a string" if texts else "expected a row of numbers"
                 raise InputError(f"entry {i} of the list is {shown(row)}; {expected}.")
@@ -45,7 +45,7 @@ def check_matrix_like(X: Any) -> None:
     )
 
 
-def _has_array(X: Any) -> bool:
+def has_array(X: Any) -> bool:
     return any(hasattr(type(X), name) for name in ("__array__", "__array_interface__", "__dataframe__"))
 
 

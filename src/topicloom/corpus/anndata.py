@@ -243,7 +243,7 @@ def metadata(obs: Any, **columns: str | None) -> dict[str, Any]:
         if not isinstance(column, str) or column not in obs.columns:
             known = ", ".join(map(repr, obs.columns)) or "none"
             raise InputError(f"{role}={shown(column)}: obs has no such column; it has {known}.")
-    table = frames._as_table(obs[list(dict.fromkeys(named.values()))])
+    table = frames._as_table(obs[list(dict.fromkeys(named.values()))], {})
     found: dict[str, Any] = {}
     if "label" in named:
         found["labels"] = frames._converted(table, named["label"], _one_label)

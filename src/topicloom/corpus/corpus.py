@@ -5,6 +5,7 @@ Whether the "words" are words, genomic regions or products does not matter here.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from hashlib import blake2b
@@ -81,7 +82,7 @@ class Corpus:
     times: AnyArray | None = None
     unknown: Int64Array | None = None  # tokens of each document that are not in a given vocabulary
     text_options: TextOptions | None = None
-    reading: Mapping[str, Any] | None = None  # how a command read the file, so that later ones read theirs alike
+    reading: Mapping[str, Any] | None = None  # columns and options it was read by, for new documents
     texts: Sequence[str] | None = None  # as they were before they were cut; those of a file are read when asked for
 
     def __post_init__(self) -> None:
@@ -401,6 +402,14 @@ def from_matrix(
     )
     known = corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
     return known.prune(**pruning._asdict())
+
+
+def with_reading(corpus: Corpus, **reading: Any) -> Corpus:
+    """A copy that knows how it was read, beside what it knew. Its data are shared and not checked once more."""
+    known = {**(corpus.reading or {}), **{name: value for name, value in reading.items() if value is not None}}
+    found = copy(corpus)
+    object.__setattr__(found, "reading", known or None)
+    return found
 
 
 def check_corpus(corpus: Any) -> None:

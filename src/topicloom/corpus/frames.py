@@ -1,8 +1,10 @@
 """Data frames of pandas, polars or pyarrow to a corpus, and results back in the caller's own kind."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,8 @@ from topicloom.corpus._columns import (
     to_response,
     to_time,
 )
-from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus._given import cells
+from topicloom.corpus.corpus import Corpus, from_matrix, with_reading
 from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
@@ -28,7 +31,8 @@ from topicloom.errors import InputError, MissingExtraError
 if TYPE_CHECKING:  # at run time where there is a frame: a fit of anything else needs none of it
     import narwhals as nw
 
-_ROWS_AT_ONCE = 4096
+_LOOKED_AT = 20  # cells of a column, to see whether it holds texts
+_NUMBER = re.compile(r"[-+.\d][-+.,\deE]*")
 
 
 def from_frame(
@@ -42,19 +46,28 @@ def from_frame(
     time: str | None = None,
     **text_options: Any,
 ) -> Corpus:
-    """Corpus from a pandas, polars or pyarrow table, a document a row.
+    """Corpus from a pandas, polars or pyarrow table, or a Dataset of Hugging Face: a document a row.
 
     ``text`` names the column of texts, and ``text_options`` are those of ``from_texts``. Without ``text`` every
     column that is not named for something else holds the counts of one word, whose name is the column's; of the
-    options of texts ``min_df``, ``max_df`` and ``max_words`` apply to counts, too. A cell
-    of the ``label`` column is a list, or a string of labels separated by blanks; null is no label.
+    options of texts ``min_df``, ``max_df`` and ``max_words`` apply to counts, too. A cell of the ``label`` column is a
+    list, or a string of labels separated by blanks; null is no label. The corpus remembers the columns
+    (``Corpus.reading``), and a model that is fitted on it finds them in new frames.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from topicloom import from_frame
+    >>> frame = pd.DataFrame({"review": ["good tea", "bad tea"], "year": [2023, 2024]})
+    >>> from_frame(frame, text="review", group="year")
+    Corpus(2 documents, 3 words, 4 tokens, with groups, texts)
     """
-    table = _as_table(frame)
     roles = {"text": text, "id": id, "label": label, "group": group, "response": response, "time": time}
     named = {role: column for role, column in roles.items() if column is not None}
+    table = _as_table(frame, named)
     for role, column in named.items():
         if not isinstance(column, Hashable) or column not in table.columns:
-            raise InputError(f"{role}={shown(column)}: the frame has no such column; it has {_listed(table.columns)}.")
+            raise InputError(f"{role}={shown(column)}: the frame has no such column; it has {listed(table.columns)}.")
     converters: dict[str, Callable[[Any], Any]] = {
         "ids": to_id,
         "labels": to_labels,
@@ -70,13 +83,33 @@ def from_frame(
         metadata["groups"] = joined_groups(metadata["groups"])
     if time is not None:
         metadata["times"] = _times(table, time)
+    remembered = {f"{role}_column": column for role, column in named.items() if isinstance(column, str | int)}
     if text is not None:
-        return from_texts(_texts(table, text), **text_options, **metadata)
+        return with_reading(from_texts(table.get_column(text), **text_options, **metadata), **remembered)
     pruning = {name: text_options.pop(name) for name in Pruning._fields if name in text_options}
     if text_options:
-        raise InputError(f"{_listed(text_options)} apply to texts; name their column with text=.")
+        raise InputError(f"{listed(text_options)} apply to texts; name their column with {_candidates(table)}.")
     words = [column for column in table.columns if column not in named.values()]
-    return from_matrix(_counts(table, words), [str(word) for word in words], **metadata, **pruning)
+    counts = from_matrix(_counts(table, words), [str(word) for word in words], **metadata, **pruning)
+    return with_reading(counts, **remembered)
+
+
+def text_columns(frame: Any) -> list[Any]:
+    """Columns of a frame that may be its texts, the longest first: they begin with strings that are no numbers."""
+    try:
+        table = _as_table(frame, {})
+    except InputError:  # two columns of one name, say
+        return []
+    found = {}
+    for column in table.columns:
+        texts = [value for _, value in islice(cells(table.get_column(column)), _LOOKED_AT) if value is not None]
+        if texts and all(isinstance(value, str) for value in texts) and not _NUMBER.fullmatch(texts[0].strip()):
+            found[column] = sum(map(len, texts)) / len(texts)
+    return sorted(found, key=lambda column: -found[column])
+
+
+def _candidates(table: Any) -> str:
+    return " or ".join(f"text={column!r}" for column in text_columns(table)[:3]) or "text="
 
 
 def to_frame(columns: Mapping[str, Sequence[Any] | AnyArray], like: Any = None) -> Any:
@@ -95,9 +128,13 @@ def to_frame(columns: Mapping[str, Sequence[Any] | AnyArray], like: Any = None) 
 # -- reading --------------------------------------------------------------------------------------------------
 
 
-def _as_table(frame: Any) -> "nw.DataFrame[Any]":
+def _as_table(frame: Any, named: Mapping[str, Any]) -> "nw.DataFrame[Any]":
     import narwhals as nw
 
+    if hasattr(frame, "features") and hasattr(frame, "with_format"):
+        frame = _arrow_table(frame, named)
+    elif type(frame).__name__ == "RecordBatch" and type(frame).__module__.startswith("pyarrow"):
+        frame = import_module("pyarrow").Table.from_batches([frame])
     try:
         table = nw.from_native(frame)
     except TypeError:
@@ -116,32 +153,39 @@ def _as_table(frame: Any) -> "nw.DataFrame[Any]":
     return table
 
 
-def _listed(names: Any) -> str:
+def _arrow_table(dataset: Any, named: Mapping[str, Any]) -> Any:
+    """A Dataset of Hugging Face, whose data stay where they are; in named columns classes have their names."""
+    import pyarrow as pa
+
+    table = dataset.with_format("arrow")[:]
+    for column in set(named.values()) & set(table.column_names):
+        feature = dataset.features[column]
+        of_lists = getattr(feature, "feature", None)
+        names = getattr(feature if of_lists is None else of_lists, "names", None)
+        if not names:
+            continue
+        known = [None if n is None else [names[k] for k in n] if of_lists else names[n] if n >= 0 else None
+                 for n in table[column].to_pylist()]  # fmt: skip
+        table = table.set_column(table.column_names.index(column), column, pa.array(known))
+    return table
+
+
+def column_names(frame: Any) -> list[Any]:
+    """Names of a frame's columns."""
+    names = getattr(frame, "column_names", None)  # of pyarrow and of a Dataset; their ``columns`` are something else
+    if names is None:
+        names = frame.schema.names if type(frame).__name__ == "RecordBatch" else frame.columns
+    return list(names)
+
+
+def listed(names: Any) -> str:
     shown = [repr(name) for name in names]
     return ", ".join(shown[:20]) + (f" and {len(shown) - 20} more" if len(shown) > 20 else "")
 
 
-def _cells(table: "nw.DataFrame[Any]", column: str) -> Iterator[tuple[int, Any]]:
-    """Rows and values, None for null whatever the library's mark of it, some thousand at a time."""
-    series = table.get_column(column)
-    for start in range(0, len(series), _ROWS_AT_ONCE):
-        part = series[start : start + _ROWS_AT_ONCE]
-        nulls = part.is_null().to_list()
-        for i, (value, null) in enumerate(zip(part.to_list(), nulls, strict=True)):
-            yield start + i, None if null else value
-
-
-def _texts(table: "nw.DataFrame[Any]", column: str) -> Iterator[str]:
-    for row, value in _cells(table, column):
-        if not isinstance(value, str):
-            remedy = f"Fill nulls in {column!r} with '' for a document without text, or drop those rows."
-            raise InputError(f"row {row}: the text is {value!r}; every text must be a string. {remedy}")
-        yield value
-
-
 def _converted(table: "nw.DataFrame[Any]", column: str, convert: Callable[[Any], Any]) -> list[Any]:
     values = []
-    for row, value in _cells(table, column):
+    for row, value in cells(table.get_column(column)):
         try:
             values.append(convert(value))
         except ValueError as error:
@@ -173,8 +217,8 @@ def _counts(table: "nw.DataFrame[Any]", words: list[str]) -> Any:
         values = np.asarray(series.to_numpy())
         if values.dtype.kind not in "buif":
             raise InputError(
-                f"column {word!r} holds {series.dtype}, not counts. Name the column of texts with text=, or give "
-                "this one a role (id=, label=, group=, response=, time=) or drop it."
+                f"column {word!r} holds {series.dtype}, not counts. Name the column of texts with {_candidates(table)} "
+                "or give this one a role (id=, label=, group=, response=, time=) or drop it."
             )
         filled = np.flatnonzero(values)
         rows.append(filled)

@@ -67,7 +67,7 @@ def tokenizer_of(given: Any) -> tuple[Tokenizer, str | None]:
     if isinstance(given, str) and given == WORD_LISTS:
         raise InputError(
             "the documents that the options are of came as lists of words, and no tokenizer is known for texts. "
-            "Cut the texts as those were and give lists of words, for instance to topicloom.corpus.from_words."
+            "Cut the texts as those were and give lists of words."
         )
     return _found(_TOKENIZERS, "tokenizer", given, "a text to its words")
 

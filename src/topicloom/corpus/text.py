@@ -1,21 +1,22 @@
 """Texts, or lists of words, to a corpus: one pass over any iterator."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, Int32Array, Int64Array
-from topicloom.corpus._checks import NOT_ENCODABLE, is_encodable, items, read_only
+from topicloom.corpus._checks import items, read_only
 from topicloom.corpus._checks import texts as checked_texts
 from topicloom.corpus._cutting import DEFAULT_PATTERN as DEFAULT_PATTERN
 from topicloom.corpus._cutting import Cutter, compiled, cutter_of, one_form, typed, words_of
+from topicloom.corpus._given import Missing, doc_words, documents_of
 from topicloom.corpus._markup import check_strip
 from topicloom.corpus._numbering import Numberer, Stream, number
 from topicloom.corpus._stop_words import given_stop_words
 from topicloom.corpus._streams import BLOCK_TOKENS, compacted, count_words
 from topicloom.corpus._texts import KeptTexts
-from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.corpus import Corpus, TextOptions, with_reading
 from topicloom.corpus.phrases import given_ngrams, given_phrases, with_ngrams, with_phrases
 from topicloom.corpus.pruning import Pruning, document_frequency, kept_words
 from topicloom.corpus.registry import Normalizer, Tokenizer, normalizer_of, tokenizer_of
@@ -26,7 +27,7 @@ Phrases = str | Mapping[str, Any] | Sequence[Sequence[Sequence[str]]]
 
 
 def from_texts(
-    texts: Iterable[str],
+    texts: Iterable[Any],
     *,
     strip: str | Sequence[str] = (),
     tokenizer: Tokenizer | str | None = None,
@@ -46,6 +47,7 @@ def from_texts(
     responses: Sequence[float] | AnyArray | None = None,
     times: Sequence[Any] | AnyArray | None = None,
     keep_texts: bool | None = None,
+    missing: Missing = "error",
     n_jobs: int | None = 1,
 ) -> Corpus:
     """Corpus from texts, read once: a generator will do.
@@ -55,8 +57,10 @@ def from_texts(
 
     Parameters
     ----------
-    texts : iterable of str
-        One text per document.
+    texts : iterable of str, of lists of words, or of spaCy Docs
+        One per document: a list, a column of pandas, polars or pyarrow, an array, or anything else that gives one after
+        the other. Lists of words are taken as they are. The words of a ``Doc`` are its tokens that have a letter; a
+        ``tokenizer`` is given the ``Doc``.
     strip : str or sequence of str, default ()
         What is removed first: "html", "urls" or both.
     tokenizer : callable or str, default None
@@ -86,6 +90,8 @@ def from_texts(
         Metadata, one entry per document.
     keep_texts : bool, default None
         Whether ``Corpus.texts`` has the texts as they are: None keeps up to 50 million characters in all.
+    missing : {"error", "empty"}, default "error"
+        What a missing text (None, NaN) is: an error, or an empty document. A warning then has their number.
     n_jobs : int, default 1
         Processes that cut texts; -1 uses every core. The corpus is the same.
 
@@ -100,61 +106,29 @@ def from_texts(
     >>> from_texts(["The river floods its banks.", "Banks lend."], stop_words="english").vocabulary
     ('banks', 'floods', 'lend', 'river')
     """
-    kept_texts = KeptTexts(keep_texts)
-    words = _Words(lowercase, stop_words, normalizer, phrases, ngrams)
-    found = None if tokenizer is None else tokenizer_of(tokenizer)
+    given = documents_of(texts, missing)
+    kept_texts = KeptTexts(False if given.kind == "words" else keep_texts)
+    words = _Words(lowercase and given.kind != "words", stop_words, normalizer, phrases, ngrams)
+    entries: Iterator[Any] = _noted(given.entries, kept_texts)
+    found: tuple[Tokenizer, str | None] | None = None if tokenizer is None else tokenizer_of(tokenizer)
+    if given.kind != "texts" and (given.kind == "words" or found is None):
+        if given.kind == "words" and found is not None:
+            raise InputError("the documents are lists of words, which are taken as they are; leave out tokenizer=.")
+        if strip:
+            raise InputError("the documents are in words already; strip= applies to texts, so leave it out.")
+        if given.kind == "docs":
+            entries = (doc_words(doc, words.lowercase) for doc in entries)
+        found = (_as_they_are, WORD_LISTS)
     if found is None:
         compiled(token_pattern)
     cutter = words.cutter(DEFAULT_PATTERN if found else token_pattern, check_strip(strip), found and found[0])
     known = (found is None or found[1] is not None) and words.known
     options = words.options(cutter, None if found is None else found[1]) if known else None
     chosen = _Chosen(Pruning(min_df, max_df, max_words), vocabulary)
-    corpus = _corpus(_strings(texts, kept_texts), cutter, words, chosen, options, n_jobs)
+    corpus = _corpus(entries, cutter, words, chosen, options, n_jobs)
     metadata: dict[str, Any] = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
-    return corpus.with_metadata(**metadata, texts=kept_texts.found)
-
-
-def from_words(
-    documents: Iterable[Iterable[str]],
-    *,
-    lowercase: bool = True,
-    stop_words: str | Collection[str] | None = None,
-    normalizer: Normalizer | str | None = None,
-    phrases: Phrases | None = None,
-    ngrams: tuple[int, int] = NO_NGRAMS,
-    min_df: int | float = 1,
-    max_df: int | float = 1.0,
-    max_words: int | None = None,
-    vocabulary: Sequence[str] | None = None,
-    n_jobs: int | None = 1,
-    **metadata: Any,
-) -> Corpus:
-    """Corpus from documents that are lists of words already, with the later steps of ``from_texts``.
-
-    Parameters
-    ----------
-    documents : iterable of iterables of str
-        The words of each document, in order.
-    lowercase, stop_words, normalizer, phrases, ngrams, min_df, max_df, max_words, vocabulary, n_jobs
-        As in ``from_texts``.
-    **metadata
-        ``ids``, ``labels``, ``groups``, ``responses``, ``times`` and ``texts``, one entry per document.
-
-    Returns
-    -------
-    Corpus
-
-    Examples
-    --------
-    >>> from topicloom.corpus import from_words
-    >>> from_words([["New", "York"], ["york"]], ngrams=(1, 2)).vocabulary
-    ('new', 'new_york', 'york')
-    """
-    words = _Words(lowercase, stop_words, normalizer, phrases, ngrams)
-    cutter = words.cutter(DEFAULT_PATTERN, (), _as_they_are)
-    options = words.options(cutter, WORD_LISTS) if words.known else None
-    chosen = _Chosen(Pruning(min_df, max_df, max_words), vocabulary)
-    return _corpus(_lists(documents), cutter, words, chosen, options, n_jobs).with_metadata(**metadata)
+    corpus = corpus.with_metadata(**metadata, texts=kept_texts.found)
+    return with_reading(corpus, missing=None if missing == "error" else missing)
 
 
 def tokenize(text: str, options: TextOptions) -> list[str]:
@@ -219,35 +193,12 @@ class _Chosen(NamedTuple):
 # -- documents ---------------------------------------------------------------------------------------------------------
 
 
-def _strings(texts: Any, kept: KeptTexts) -> Iterator[str]:
-    if isinstance(texts, str | bytes | Mapping | Set) or not isinstance(texts, Iterable):  # a set has no order
-        raise InputError(
-            f"texts must be a list or another iterable of strings, one per document, not {type(texts).__name__}."
-        )
-    for d, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(
-                f"document {d} is {typed(text)}; every text must be a string. "
-                "Use '' for a document without text, and decode bytes first."
-            )
-        kept.note(text)
-        yield text
-        del text
-
-
-def _lists(documents: Any) -> Iterator[list[str]]:
-    if isinstance(documents, str | bytes | Mapping | Set) or not isinstance(documents, Iterable):
-        raise InputError(f"documents must be lists of words, one per document, not {type(documents).__name__}.")
-    for d, document in enumerate(documents):
-        ordered = isinstance(document, Iterable) and not isinstance(document, str | bytes | Mapping | Set)
-        ordered = ordered and getattr(document, "ndim", 1) == 1
-        words = list(document) if ordered else []
-        wrong = [word for word in words if not isinstance(word, str) or not is_encodable(word)]
-        if not ordered or wrong:
-            what = f"has {typed(wrong[0])}, but every word must be a string" if wrong else f"is {typed(document)}"
-            odd = NOT_ENCODABLE if wrong and isinstance(wrong[0], str) else "Give each document as a list of words."
-            raise InputError(f"document {d} {what}. {odd}")
-        yield words
+def _noted(documents: Iterator[Any], kept: KeptTexts) -> Iterator[Any]:
+    """The documents, whose texts are kept on the way."""
+    for document in documents:
+        kept.note(getattr(document, "text", document))
+        yield document
+        del document
 
 
 def _as_they_are(words: Any) -> Any:

@@ -1,13 +1,15 @@
 """Sequences of symbols as a corpus that keeps its order, a document a sequence; everything is checked first."""
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from topicloom._types import AnyArray, Int32Array
 from topicloom.corpus._checks import shown
+from topicloom.corpus._given import column_entries
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, counted
 
@@ -58,6 +60,7 @@ def _cut(symbols: Any, lengths: Any) -> list[Any]:
 
 
 def _told_apart(X: Any) -> Given:
+    X = _in_order(X)
     if _has_no_order(X):
         remedy = "for the characters of a text give list(text)"
         if hasattr(X, "columns"):  # a frame, which gives its names
@@ -92,8 +95,25 @@ def _told_apart(X: Any) -> Given:
     return Given(items, False)
 
 
+def _in_order(X: Any) -> Any:
+    """A column of a frame, and an iterator of sequences, as a list; anything else as it is."""
+    if (entries := column_entries(X)) is not None:
+        return entries
+    if isinstance(X, Iterator):
+        first = next(X, None)
+        if not isinstance(first, list | tuple | np.ndarray):
+            raise InputError(f"sequences came as an iterator that holds {shown(first)}; give a list, such as list(X).")
+        X = [first, *X]
+    one = X[0] if isinstance(X, list | tuple) and X else X
+    if type(one).__module__.startswith("spacy."):
+        raise InputError(
+            "spaCy Docs have several kinds of symbols; choose one: [[token.pos_ for token in doc] for doc in docs]."
+        )
+    return X
+
+
 def _has_no_order(X: Any) -> bool:
-    if isinstance(X, str | bytes | Mapping | Set) or hasattr(X, "columns"):
+    if isinstance(X, str | bytes | Mapping | Set) or hasattr(X, "columns") or sp.issparse(X):
         return True
     return not hasattr(X, "__len__") or not hasattr(X, "__iter__")
 

@@ -1,12 +1,13 @@
 """What labeled models do once they are fitted: scores, probabilities and label sets of new documents, files."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.explained import Parts, Target, parts_of_shares
@@ -36,6 +37,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
 
     _PUBLISHES: ClassVar[tuple[str, ...]] = ("best",)  # the mean of all chains
     _LABELS = "label"
+    _TARGET: ClassVar[str | None] = "label"
 
     method: str
     ranking: str
@@ -116,14 +118,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
 
     # -- new documents -------------------------------------------------------------------------------------------
 
-    def transform(self, X: Any) -> FloatArray:
-        """θ [D, K] of documents over all labels, with the labels' words held fixed.
-
-        A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
-        A document without a known word gets the prior's mean.
-        """
-        check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+    def _transform(self, corpus: Corpus) -> FloatArray:
         counts, alpha = self._fold_all(corpus)
         return with_prior(counts, alpha)
 
@@ -176,10 +171,10 @@ class LabelClassifier(ReportedLabels, TopicModel):
             )  # fmt: skip
         return alpha, self._sampled_word_topics(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""
         check_is_fitted(self, "seed_")
-        return self._scores(*self._fold_all(self._new_corpus(X)))
+        return self._scores(*self._fold_all(self._new_corpus(X, reading)))
 
     def _scores(self, counts: FloatArray, alpha: FloatArray) -> FloatArray:
         return with_prior(counts, alpha * self._share_of_prior())
@@ -188,10 +183,10 @@ class LabelClassifier(ReportedLabels, TopicModel):
         """How much of α is in the scores."""
         return 1.0 if self.ranking == "theta" else _TIES
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """Probability [D, K] that a document has a label, calibrated on held-out documents; each stands for itself."""
         check_is_fitted(self, "seed_")
-        return self._probability(self._fold(self._new_corpus(X)))
+        return self._probability(self._fold(self._new_corpus(X, reading)))
 
     def _probability(self, counts: FloatArray) -> FloatArray:
         rates = self._rates()
@@ -202,10 +197,10 @@ class LabelClassifier(ReportedLabels, TopicModel):
         p[:, self.label_counts_ == 0] = 0.0
         return p
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Any, **reading: Unpack[Reading]) -> AnyArray:
         """Label sets, as a documents × labels matrix of 0 and 1."""
         check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+        corpus = self._new_corpus(X, reading)
         return self._predict(corpus, *self._fold_all(corpus)).astype(np.int64)
 
     def _predict(self, corpus: Corpus, counts: FloatArray, alpha: FloatArray) -> BoolArray:
@@ -226,27 +221,27 @@ class LabelClassifier(ReportedLabels, TopicModel):
         counts, alpha = self._fold_all(corpus)
         return self._predict(corpus, counts, alpha), self._probability(counts)
 
-    def predict_labels(self, X: Any) -> list[tuple[Any, ...]]:
+    def predict_labels(self, X: Any, **reading: Unpack[Reading]) -> list[tuple[Any, ...]]:
         """Label sets by name, best first."""
         check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+        corpus = self._new_corpus(X, reading)
         counts, alpha = self._fold_all(corpus)
         chosen, scores = self._predict(corpus, counts, alpha), self._scores(counts, alpha)
         names = self.classes_.tolist()
         order = np.argsort(-scores, axis=1, kind="stable")
         return [tuple(names[k] for k in row if chosen[d, k]) for d, row in enumerate(order.tolist())]
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Micro-F1 of the predicted label sets; labels that training never saw count as missed."""
         check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+        corpus = self._new_corpus(X, reading, roles=("label",) if y is None else ())
         truth = _labels.true_labels(corpus.labels if y is None else y, corpus.n_docs, self.classes_)
         return _labels.micro_f1(truth, self._predict(corpus, *self._fold_all(corpus)))
 
-    def perplexity(self, X: Any) -> float:
+    def perplexity(self, X: Any, **reading: Unpack[Reading]) -> float:
         """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
         check_is_fitted(self, "seed_")
-        seen, corpus = self.label_counts_ > 0, self._new_corpus(X)
+        seen, corpus = self.label_counts_ > 0, self._new_corpus(X, reading)
         return self._completion(corpus, self.topic_word_[seen], self.alpha_[seen], None, self._prediction())
 
     # -- input and files -----------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
 from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters, published
@@ -33,7 +34,7 @@ _PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
 class LabeledLDA(LabelClassifier):
     """Labeled LDA: one topic a label, and every word of a training document drawn from one of the document's labels.
 
-    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``y`` a documents × labels matrix of 0
+    ``X`` is as of ``LDA``; ``y`` a documents × labels matrix of 0
     and 1 (dense, sparse, a data frame), a list of label names for each document, or nothing if the corpus has labels.
     A document without labels teaches nothing and keeps its row. A label without documents keeps its column, has
     probability 0 and is never predicted.
@@ -126,12 +127,16 @@ class LabeledLDA(LabelClassifier):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there."""
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+        """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there.
+
+        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``. Labels are ``y`` or those of the
+        documents: ``fit(frame, text="body", label="tags")``.
+        """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        corpus = self._training_corpus(X)
+        corpus = self._training_corpus(X, reading, y)
         classes, sets = _labels.read_labels(y, corpus)
         return self._fit(self._problem(_labelled_tokens(corpus, sets), classes, sets, seed), callbacks)
 

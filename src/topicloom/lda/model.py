@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
 from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters
@@ -28,7 +29,8 @@ class LDA(PlainTopics):
     """Latent Dirichlet allocation by Gibbs sampling.
 
     Used as scikit-learn's ``LatentDirichletAllocation`` is, and samples from the true posterior. ``X`` is a
-    ``Corpus``, a documents × words count matrix (dense, sparse or a data frame) or a list of texts.
+    ``Corpus``, a documents × words count matrix (dense, sparse or a data frame), texts, or a data frame with its column
+    of texts (``fit(frame, text="review")``); docs/corpus.md has all kinds.
     ``VariationalLDA`` has the deterministic approximations.
 
     Parameters
@@ -165,12 +167,38 @@ class LDA(PlainTopics):
             'VariationalLDA with method="scvb0" or method="svb".'
         )
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn topics. Each callback is given the chain after every sweep; a true answer stops it there."""
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+        """Learn topics.
+
+        Parameters
+        ----------
+        X : texts, lists of words, spaCy Docs, bags of words, a data frame, AnnData, a matrix of counts or a Corpus
+            The documents, as ``topicloom.as_corpus`` takes them.
+        y : None
+            Not used.
+        callbacks : sequence of callables, default=()
+            Each is given the chain after every sweep; a true answer stops it there.
+        **reading
+            How ``X`` is read: ``text="review"`` and other columns of a frame; ``stop_words``, ``min_df``, ``missing``
+            and other options of texts (docs/corpus.md). New documents are read alike.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from topicloom import LDA
+        >>> frame = pd.DataFrame({"review": ["good strong tea", "weak tea", "good coffee"], "stars": [5, 2, 4]})
+        >>> model = LDA(2, max_iter=20, random_state=0).fit(frame, text="review", min_df=1)
+        >>> model.transform(frame).shape
+        (3, 2)
+        """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
+        return self._fit(self._problem(self._training_corpus(X, reading), seed), callbacks)
 
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)

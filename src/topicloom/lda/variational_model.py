@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, Unpack, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
 from topicloom.engine.checks import VARIATIONAL, Recorded
 from topicloom.engine.estimates import Estimator, with_prior
 from topicloom.engine.estimator import inputs, parameters
@@ -135,12 +136,15 @@ class VariationalLDA(StreamedTopics):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there."""
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+        """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there.
+
+        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``.
+        """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        return self._fit(self._problem(self._training_corpus(X), seed), callbacks)
+        return self._fit(self._problem(self._training_corpus(X, reading), seed), callbacks)
 
     @property
     def _samples(self) -> bool:

@@ -1,7 +1,7 @@
 """Supervised topics: MedLDA for classes, label sets and numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from scipy.special import expit
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator import refused as _refused
@@ -59,7 +60,7 @@ def _gives_probabilities(model: Any) -> bool:
 class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     """MedLDA: topics that explain the words and, weighted by a classifier, tell the classes apart.
 
-    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts. ``y`` is one class a document; or label
+    ``X`` is as of ``LDA``. ``y`` is one class a document; or label
     sets, as a documents × labels matrix of 0 and 1 or a list of names for each document; or nothing, if the corpus has
     labels. The loss of a document is that of Σ_k η_k n_dk/N_d; empty documents have none.
 
@@ -86,6 +87,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("binary", "multiclass", "multilabel")
     _LABELS = "class"
+    _TARGET: ClassVar[str] = "label"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("hinge", "logistic")),
@@ -125,17 +127,17 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     # -- predictions ---------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """What the classifier says [D, classes]; of two classes one number [D], positive for the second."""
         check_is_fitted(self, "seed_")
-        values = self._values(self._new_corpus(X))
+        values = self._values(self._new_corpus(X, reading))
         return values[:, 0] if self._kind == "binary" else values
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """Probabilities [D, classes] of the logistic loss: of classes they sum to 1, of labels each is its own."""
         check_is_fitted(self, "seed_")
-        return self._probability(self._values(self._new_corpus(X)))
+        return self._probability(self._values(self._new_corpus(X, reading)))
 
     def _probability(self, values: FloatArray) -> FloatArray:
         p: FloatArray = expit(values)
@@ -143,10 +145,10 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
             return np.hstack([1.0 - p, p])
         return p if self._kind == "multilabel" else p / p.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Any, **reading: Unpack[Reading]) -> AnyArray:
         """Classes; of label sets a documents × labels matrix of 0 and 1."""
         check_is_fitted(self, "seed_")
-        return self._choose(self._values(self._new_corpus(X)))
+        return self._choose(self._values(self._new_corpus(X, reading)))
 
     def _choose(self, values: FloatArray) -> AnyArray:
         if self._kind == "multilabel":
@@ -161,21 +163,21 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
             answer = answer[:, None] == self.classes_
         return answer.astype(bool), self._probability(values) if self.loss == "logistic" else None
 
-    def predict_labels(self, X: Any) -> list[tuple[Any, ...]]:
+    def predict_labels(self, X: Any, **reading: Unpack[Reading]) -> list[tuple[Any, ...]]:
         """Class names for each document, best first: one, or those of a label set."""
         check_is_fitted(self, "seed_")
-        values = self._values(self._new_corpus(X))
+        values = self._values(self._new_corpus(X, reading))
         if self._kind != "multilabel":
             return [(name,) for name in self._choose(values).tolist()]
         names, order = self.classes_.tolist(), np.argsort(-values, axis=1, kind="stable")
         return [tuple(names[c] for c in row if values[d, c] > 0) for d, row in enumerate(order.tolist())]
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Accuracy; micro-F1 of label sets."""
         from sklearn.metrics import accuracy_score
 
         check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+        corpus = self._new_corpus(X, reading, roles=(self._TARGET,) if y is None else ())
         if y is None:
             if corpus.labels is None:
                 _targets.read_classes(None, corpus)  # says what is missing
@@ -236,7 +238,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 class MedLDARegressor(SupervisedTopics):
     """MedLDA for numbers: topics that explain the words and, weighted, come within ε of each document's number.
 
-    ``X`` is a ``Corpus``, a documents × words count matrix or a list of texts; ``y`` one number per document, or
+    ``X`` is as of ``LDA``; ``y`` one number per document, or
     nothing if the corpus has responses. Numbers are centred and scaled to variance 1 for the fit, so that λ and ν mean
     the same whatever their unit; ``epsilon`` is in the unit of ``y``.
 
@@ -258,6 +260,7 @@ class MedLDARegressor(SupervisedTopics):
 
     _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)
     _LABELS = "response"
+    _TARGET: ClassVar[str] = "response"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("epsilon_insensitive",)),
@@ -304,18 +307,18 @@ class MedLDARegressor(SupervisedTopics):
     def coef_(self) -> FloatArray:
         return super().coef_ * self._scale
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """A number for each document."""
         check_is_fitted(self, "seed_")
-        return self.intercept_ + self._scale * self._values(self._new_corpus(X))[:, 0]
+        return self.intercept_ + self._scale * self._values(self._new_corpus(X, reading))[:, 0]
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Predictive R²: 1 − mean squared error / variance."""
         from sklearn.metrics import r2_score
 
-        return float(r2_score(*self._true_and_predicted(X, y)))
+        return float(r2_score(*self._true_and_predicted(X, y, reading)))
 
-    def regression_report(self, X: Any, y: Any = None) -> dict[str, float]:
+    def regression_report(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> dict[str, float]:
         """How far predictions of documents that the model has not seen are off; ``evaluation.regression_scores``.
 
         Parameters
@@ -338,11 +341,11 @@ class MedLDARegressor(SupervisedTopics):
         """
         from topicloom.evaluation.reports import regression_scores
 
-        return regression_scores(*self._true_and_predicted(X, y))
+        return regression_scores(*self._true_and_predicted(X, y, reading))
 
-    def _true_and_predicted(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+    def _true_and_predicted(self, X: Any, y: Any, reading: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "seed_")
-        corpus = self._new_corpus(X)
+        corpus = self._new_corpus(X, reading, roles=(self._TARGET,) if y is None else ())
         truth = _targets.read_numbers(y, corpus)
         answer = self.intercept_ + self._scale * self._values(corpus)[:, 0]
         return truth.centre + truth.scale * truth.target[:, 0], answer

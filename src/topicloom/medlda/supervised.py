@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypedDict
+from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
+from topicloom.corpus.inputs import Reading
 from topicloom.engine import draws
 from topicloom.engine.checks import SUPERVISED, Recorded
-from topicloom.engine.estimates import Estimator, with_prior
+from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters, tables
 from topicloom.engine.estimator.explained import Parts, Target
 from topicloom.engine.estimator.fitted import Problem
@@ -133,12 +134,16 @@ class SupervisedTopics(TopicModel):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it."""
+    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+        """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it.
+
+        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``. What is to be predicted is ``y``,
+        or a column: ``fit(frame, text="body", label="section")`` of classes, ``response="stars"`` of numbers.
+        """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        corpus = self._training_corpus(X)
+        corpus = self._training_corpus(X, reading, y)
         return self._fit(self._problem(corpus, self._read_targets(y, corpus), seed), callbacks)
 
     def _problem(self, corpus: Corpus, targets: Targets, seed: int) -> Problem:
@@ -250,15 +255,6 @@ class SupervisedTopics(TopicModel):
         return rows
 
     # -- new documents -------------------------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> FloatArray:
-        """θ [D, K] of documents, with the published chain's topics held fixed.
-
-        A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
-        A document without a known word gets the prior's mean.
-        """
-        check_is_fitted(self, "seed_")
-        return with_prior(self._fold_chain(self._new_corpus(X), self.best_chain_), self.alpha_)
 
     def _fold(self, corpus: Corpus) -> FloatArray:
         return self._fold_chain(corpus, self.best_chain_)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from topicloom.corpus._matrices import as_csr, check_matrix_like
 from topicloom.corpus._refused import why_no_counts
+from topicloom.corpus.frames import text_columns
 from topicloom.errors import InputError, InputTypeError
 
 
@@ -35,6 +36,12 @@ def checked_matrix(model: Any, X: Any, *, reset: bool) -> Any:
 
 def _refusal(X: Any, error: Exception, reset: bool) -> InputError:
     """The error in our own words, as far as they are known."""
+    if hasattr(X, "columns") and (columns := text_columns(X)):
+        named = " or ".join(f"text={column!r}" for column in columns[:3])
+        return InputError(
+            f"column {columns[0]!r} of the frame X holds texts, not counts. Name the column of texts with {named}, or "
+            "give this one a role (id=, label=, group=, response=, time=) or drop it."
+        )
     if (known := why_no_counts(X)) is not None:
         return known
     kind = InputTypeError if isinstance(error, TypeError) else InputError

@@ -1,18 +1,18 @@
 """What every topic model shares once it is fitted: its arrays, new documents, tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array
-from topicloom.corpus.anndata import from_anndata, is_anndata, new_cells
-from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
+from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.inputs import Reading
 from topicloom.corpus.stored import saved_options
-from topicloom.corpus.text import from_texts
 from topicloom.corpus.text_options import restored
 from topicloom.engine.checks import TOPICS, Recorded
 from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, theta, with_prior
@@ -22,17 +22,19 @@ from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.function_words import report_function_words
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
+from topicloom.engine.estimator.reading import check_one_target, new_corpus, read_once, training_corpus
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.probes import probes_of
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import resolve_jobs
-from topicloom.errors import InputError, UnknownWordsWarning, counted, warn
+from topicloom.errors import UnknownWordsWarning, counted, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.checks import Contents
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
@@ -52,11 +54,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
     _phi_by_word: FloatArray  # [V, K] the same, normalised
     _text_options: TextOptions | None
     _quiet: bool = False  # about its topics: another model made it for itself
-    _reading: Mapping[str, Any] | None = None  # how the file of the fit was read, where a command read it
+    _reading: Mapping[str, Any] | None = None  # columns and options by which the documents of the fit were read
     _doc_topic: FloatArray | None
 
     _DOC_PRIOR: ClassVar[str] = "doc_topic_prior"
     _TOPICS: ClassVar[str] = "topics"
+    _TARGET: ClassVar[str | None] = None  # the column of a frame that may stand for y
 
     @property
     def _recorded(self) -> Recorded:
@@ -178,13 +181,24 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
 
     # -- new documents -------------------------------------------------------------------------------------------
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """Topic proportions [D, K] of documents, with the topics held fixed.
+
+        ``X`` is read as in the fit: texts are cut alike, and of a frame the same columns are taken, unless ``text=`` or
+        another keyword argument names others.
 
         A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
         A document without a known word gets the prior's mean.
         """
         check_is_fitted(self, "seed_")
+        return self._transform(self._new_corpus(X, reading))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
+        """Learn, and give what ``transform`` says of the same documents, which are read once: a generator will do."""
+        how = {name: fit_params.pop(name) for name in list(fit_params) if name in Reading.__annotations__}
+        check_one_target(y, how, self._TARGET)
+        X = read_once(X, how)
+        self.fit(X, y, **fit_params)
         return self._transform(self._new_corpus(X))
 
     def _transform(self, corpus: Corpus) -> FloatArray:
@@ -219,10 +233,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         assert counts is not None
         return counts
 
-    def perplexity(self, X: Any) -> float:
+    def perplexity(self, X: Any, **reading: Unpack[Reading]) -> float:
         """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
         check_is_fitted(self, "seed_")
-        return self._perplexity(self._new_corpus(X))
+        return self._perplexity(self._new_corpus(X, reading))
 
     def _perplexity(self, corpus: Corpus) -> float:
         alpha, rows = self._document_prior(corpus)
@@ -238,9 +252,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
             topics, alpha, corpus, alpha_row=rows, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs), **how._asdict()
         )
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Mean log probability of a held-out word, −log ``perplexity``: higher is better."""
-        return -float(np.log(self.perplexity(X)))
+        return -float(np.log(self.perplexity(X, **reading)))
 
     # -- tables --------------------------------------------------------------------------------------------------
 
@@ -252,7 +266,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         check_is_fitted(self, "seed_")
         return tables.topics_frame(self.topic_word_, self.vocabulary_, n_words, frame, self.topic_names_)
 
-    def doc_topics_frame(self, X: Any = None, *, frame: str | None = None) -> Any:
+    def doc_topics_frame(self, X: Any = None, *, frame: str | None = None, **reading: Unpack[Reading]) -> Any:
         """Topic proportions with document ids, of the training documents or of ``X``.
 
         The column of a topic is its name, or ``topic_3`` for topic 3 if it has none.
@@ -260,7 +274,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         check_is_fitted(self, "seed_")
         if X is None:
             return tables.doc_topics_frame(self.corpus_, self.doc_topic_, frame, self.topic_names_)
-        corpus = self._new_corpus(X, report=False)  # ``transform`` does
+        corpus = self._new_corpus(X, reading, report=False)  # ``transform`` does
         return tables.doc_topics_frame(corpus, np.asarray(self.transform(corpus)), frame, self.topic_names_)
 
     def top_docs(
@@ -286,17 +300,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
 
     # -- input ---------------------------------------------------------------------------------------------------
 
-    def _training_corpus(self, X: Any) -> Corpus:
-        if isinstance(X, Corpus):
-            corpus = X
-        elif _are_texts(X):
-            corpus = from_texts(X)
-        elif is_anndata(X):
-            corpus = from_anndata(X)
-        else:
-            matrix = self._checked_matrix(X, reset=True)
-            names = getattr(self, "feature_names_in_", None)
-            corpus = from_matrix(matrix, None if names is None else [str(name) for name in names])
+    def _training_corpus(self, X: Any, reading: Mapping[str, Any] = _NOTHING, y: Any = None) -> Corpus:
+        """Documents to learn from; ``y`` is what they are given beside them, and not read here."""
+        check_one_target(y, reading, self._TARGET)
+        corpus = training_corpus(self, X, reading)
         inputs.check_some_tokens(corpus)
         inputs.check_weights(corpus)
         self._check_tokens(corpus)
@@ -311,23 +318,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
     def _checked_matrix(self, X: Any, reset: bool) -> Any:
         return checked_matrix(self, X, reset=reset)
 
-    def _new_corpus(self, X: Any, *, report: bool = True) -> Corpus:
-        if isinstance(X, Corpus):
-            corpus = X.with_vocabulary(self.vocabulary_)
-        elif _are_texts(X):
-            if self._text_options is None:
-                raise InputError(
-                    "this model does not know how to cut texts: it was fitted on counts, or with a tokenizer or "
-                    "normalizer that has no name. Give a Corpus: topicloom.from_texts(texts, tokenizer=..., "
-                    "vocabulary=model.vocabulary_). Functions that are registered before the fit "
-                    "(topicloom.corpus.register_tokenizer, register_normalizer) are remembered by name."
-                )
-            corpus = from_texts(X, **self._text_options._asdict(), vocabulary=self.vocabulary_, keep_texts=False)
-        elif is_anndata(X):
-            corpus = new_cells(X, self.vocabulary_, self._reading)
-        else:
-            matrix = self._checked_matrix(X, reset=False)
-            corpus = from_matrix(matrix, self.vocabulary_)
+    def _new_corpus(
+        self, X: Any, reading: Mapping[str, Any] = _NOTHING, *, roles: Sequence[str] = (), report: bool = True
+    ) -> Corpus:
+        """New documents; ``roles`` are what is wanted of a frame beside its texts."""
+        corpus = new_corpus(self, X, reading, roles)
         inputs.check_weights(corpus, least=0.0)
         self._check_tokens(corpus)
         if report:
@@ -383,10 +378,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _are_texts(X: Any) -> bool:
-    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(x, str) for x in X)
 
 
 def _report_unknown(corpus: Corpus) -> None:
