@@ -98,7 +98,6 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, Any]]] = [
                             "max_df": 1.0, "max_words": None, "stop_words": None, "vocabulary": None, "strip": (),
                             "normalizer": None, "phrases": None, "ngrams": (1, 1), "n_jobs": 1}),
     (corpora.stop_words, {"languages": "english"}), (CORPUS.prune, {"min_df": 1, "max_df": 1.0, "max_words": None}),
-    (corpora.register_normalizer, {"name": "none", "function": list}),
     (topicloom.from_frame, {"frame": pd.DataFrame({"text": TEXTS}), "text": "text"}),
     (topicloom.read, {"path": "none.csv"}), (topicloom.load, {"path": "none"}), (topicloom.resume, {"path": "none"}),
     (CORPUS.select, {"documents": [0, 1]}), (CORPUS.keep_tokens, {"mask": np.ones(CORPUS.n_tokens, bool)}),
