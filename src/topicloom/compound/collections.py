@@ -99,7 +99,7 @@ class CollectionModel(LDA):
             together, weighted by their documents. A sequence has one label for each training document, of any kind.
         level : float, default=0.9
             Probability of the intervals.
-        frame : {"pandas", "polars"}, default=None
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
         of : {"population", "documents"}, default="population"
             What a share is. Of the *population*: the mean share in documents like these, of which these are a sample.
             For collections this is π. Of the *documents*: the mean of θ over these documents, which is known better.
@@ -201,7 +201,7 @@ class CollectionModel(LDA):
             years, stand where they are, dates by years, both also if they are text; all others, and those of an
             ``order``, at distances of 1.
         level : float, default=0.9
-        frame : {"pandas", "polars"}, default=None
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
 
         Returns
         -------

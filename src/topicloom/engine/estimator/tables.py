@@ -1,4 +1,4 @@
-"""Results as data frames, of pandas or polars."""
+"""Results as tables: data frames of pandas, polars or pyarrow, or plain rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

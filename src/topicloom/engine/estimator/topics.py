@@ -241,7 +241,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
     # -- tables --------------------------------------------------------------------------------------------------
 
     def topics_frame(self, n_words: int = 10, *, frame: str | None = None) -> Any:
-        """The likeliest words of each topic: topic, rank, word, probability. ``frame`` is "pandas" or "polars".
+        """The likeliest words of each topic: topic, rank, word, probability.
+
+        ``frame`` is "pandas", "polars", "pyarrow" or "rows"; by default the first of them that is installed, where
+        "rows" (``topicloom.corpus.Rows``) needs nothing.
 
         If topics have names, there is a column ``name``; it is empty for those that have none.
         """
