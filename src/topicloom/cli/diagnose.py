@@ -100,10 +100,12 @@ def _show_chains(found: "Diagnosis") -> None:
         ]  # fmt: skip
         show_table(title, columns, rows)
     if found.topics:
-        columns = [("topic", True), ("share", True), ("chains", True), ("R-hat", True), ("ESS", True)]
+        named = [("name", False)] if any(found.names) else []
+        columns = [("topic", True), *named, ("share", True), ("chains", True), ("R-hat", True), ("ESS", True)]
         rows = [
             [
-                str(row.topic), f"{row.share:.1%}", f"{row.chains} of {found.n_chains}",
+                str(row.topic), *([found.names[row.topic] or ""] if named else []), f"{row.share:.1%}",
+                f"{row.chains} of {found.n_chains}",
                 _number(row.rhat, 3) if row.comparable else "not comparable", _number(row.ess_bulk),
             ]
             for row in found.topics

@@ -74,7 +74,8 @@ def name(
         list[str],
         typer.Argument(
             metavar="FILE.json | TOPIC=NAME…",
-            help="Names that the explorer exported, or names by topic number: 3=space. An empty name takes it away.",
+            help="Names that the explorer exported, or names by topic, which is given by its number or its name: 3=space. "
+            "An empty name takes it away.",
             show_default=False,
         ),
     ],
@@ -89,17 +90,20 @@ def name(
 
     model: Any = topicloom.load(directory)
     single = len(names) == 1 and "=" not in names[0]
-    model.set_topic_names(Path(names[0]) if single else dict(map(_pair, names)), any_model=any_model)
+    given = Path(names[0]) if single else dict(_pair(text, model) for text in names)
+    model.set_topic_names(given, any_model=any_model)
     save_names(model._stored, model._names_part())
-    given = {str(k): found for k, found in enumerate(model.topic_names_) if found is not None}
+    kept = {str(k): found for k, found in enumerate(model.topic_names_) if found is not None}
     if json:
-        show_json({"directory": str(directory), "names": given})
+        show_json({"directory": str(directory), "names": kept})
     else:
-        say(f"{counted(len(given), 'topics')} of {len(model.topic_names_)} have a name in {directory}.")
+        say(f"{counted(len(kept), 'topics')} of {len(model.topic_names_)} have a name in {directory}.")
 
 
-def _pair(text: str) -> tuple[int, str]:
-    number, equals, given = text.partition("=")
-    if not equals or not (number.isascii() and number.isdecimal()):
-        raise InputError(f"{text!r}: expected a topic's number and a name, as in 3=space, or one JSON file.")
-    return int(number), given
+def _pair(text: str, model: Any) -> tuple[int, str]:
+    """A topic's number and the name that it is to have. The name that it has may hold "=" itself."""
+    cuts = [cut for cut, letter in enumerate(text) if letter == "="]
+    if not cuts:
+        raise InputError(f"{text!r}: expected a topic and a name, as in 3=space, or one JSON file.")
+    cut = next((cut for cut in cuts if text[:cut] in model.topic_names_), cuts[0])
+    return model._topic_number(_topic(text[:cut], model)), text[cut + 1 :]

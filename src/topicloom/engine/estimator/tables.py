@@ -78,9 +78,13 @@ def with_names(columns: dict[str, Any], names: Names | None) -> dict[str, Any]:
 
 def topic_columns(n_topics: int, names: Names | None, taken: Iterable[str] = ()) -> list[str]:
     """What columns of topics are called: a topic's name, or ``topic_3`` if it has none or the name is taken."""
-    plain = [f"topic_{k}" for k in range(n_topics)]
+    return named_columns([f"topic_{k}" for k in range(n_topics)], names, taken)
+
+
+def named_columns(plain: Sequence[str], names: Names | None, taken: Iterable[str] = ()) -> list[str]:
+    """Topics' names, or plain ones of those that have none or whose name is taken. No two are the same."""
     reserved = {*taken, *plain}
-    given = names or (None,) * n_topics
+    given = names or (None,) * len(plain)
     return [own if name is None or name in reserved else name for own, name in zip(plain, given, strict=True)]
 
 

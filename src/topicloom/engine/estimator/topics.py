@@ -18,6 +18,7 @@ from topicloom.engine.estimator import html, inputs, parameters, published, stor
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
+from topicloom.engine.estimator.vocabulary import NamedWords
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.probes import probes_of
@@ -32,7 +33,7 @@ from topicloom.files.manifests import MODEL
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel):  # type: ignore[misc]
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel, NamedWords):  # type: ignore[misc]
     """A fitted topic model. Subclasses bring the parameters and ``fit``."""
 
     estimator: Estimator
@@ -282,6 +283,21 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedModel)
 
     def _html_content(self) -> html.Content:
         return html.topic_content(self)
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Names of what ``transform`` gives: of each topic its name or label, or ``lda3`` for topic 3 of an LDA.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used; scikit-learn's tools pass it.
+
+        Returns
+        -------
+        ndarray of str objects, of shape (n_topics,)
+        """
+        plain = super().get_feature_names_out(input_features).tolist()
+        return np.array(tables.named_columns(plain, self.topic_names_), dtype=object)
 
     # -- input ---------------------------------------------------------------------------------------------------
 
