@@ -66,7 +66,10 @@ class NamedWords:
 def checked_words(words: Any, n_words: int) -> tuple[str, ...]:
     """A name for each word."""
     if hasattr(words, "get_feature_names_out"):
-        words = words.get_feature_names_out()
+        try:
+            words = words.get_feature_names_out()
+        except Exception as error:  # of a class, of one that is not fitted, or of a foreign one
+            raise InputError(f"words is {shown(words)}, whose get_feature_names_out() fails: {error}") from None
     if isinstance(words, str | bytes) or not isinstance(words, Iterable):
         raise InputError(
             f"words is {shown(words)}; give a list with the name of each word, or a fitted vectorizer, which has "
