@@ -150,5 +150,5 @@ def test_one_class_is_predicted_for_all(model: Any, counts: np.ndarray) -> None:
 @pytest.mark.parametrize("model", CVB0, ids=named)
 def test_topics_that_are_put_out_are_named(model: Any, counts: np.ndarray, classes: np.ndarray) -> None:
     fitted = clone(model).set_output(transform="pandas").fit(counts, classes)
-    names = [f"{type(model).__name__.lower()}{k}" for k in range(4)]
+    names = list(map(str, fitted.classes_))
     assert fitted.get_feature_names_out().tolist() == fitted.transform(counts).columns.tolist() == names

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from topicloom.corpus import frames
+from topicloom.corpus import Rows, frames
 from topicloom.corpus.frames import from_frame, to_frame
 from topicloom.errors import InputError, MissingExtraError
 
@@ -194,17 +194,18 @@ def test_read_only_columns_fit_every_library():
 def test_to_frame_refuses():
     with pytest.raises(InputError, match="equally long"):
         to_frame({"a": [1], "b": [1, 2]})
-    with pytest.raises(InputError, match="like='excel'"):
+    with pytest.raises(InputError, match="frame='excel'"):
         to_frame(RESULT, "excel")
     with pytest.raises(InputError, match="not ndarray"):
         to_frame(RESULT, np.eye(2))
 
 
-def test_to_frame_prefers_pandas_then_polars(monkeypatch):
+def test_to_frame_prefers_pandas_then_polars_then_plain_rows(monkeypatch):
     monkeypatch.setattr(frames, "find_spec", lambda name: None if name == "pandas" else object())
     assert isinstance(to_frame(RESULT), pl.DataFrame)
     with pytest.raises(MissingExtraError, match="pip install pandas"):
         to_frame(RESULT, "pandas")
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pandas.*polars"):
-        to_frame(RESULT)
+    rows = to_frame(RESULT)
+    assert isinstance(rows, Rows)
+    assert to_frame(RESULT, "rows") == to_frame(RESULT, rows) == rows

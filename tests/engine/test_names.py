@@ -105,8 +105,10 @@ def test_tables_show_names_and_topics_are_found_by_them(model: Any) -> None:
     model.set_topic_names({1: "sport", 2: "tokens"})
     assert model.topics_frame(2)["name"].tolist() == ["", "", "sport", "sport", "tokens", "tokens"]
     assert list(model.doc_topics_frame().columns) == ["id", "tokens", "topic_0", "sport", "topic_2"]
-    assert model.get_feature_names_out().tolist() == out
+    assert model.get_feature_names_out().tolist() == [out[0], "sport", "tokens"]
     assert model.top_docs("sport").equals(model.top_docs(1))
+    assert model.set_topic_names({"sport": "games", "2": None}).topic_names_ == (None, "games", None)
+    model.set_topic_names({"games": "sport", 2: "tokens"})
     for wrong in ("law", 3, -1, True, 1.0):
         with pytest.raises(InputError, match=r"no topic is named 'law'; names are 'sport', 'tokens'|does not exist"):
             model.top_docs(wrong)

@@ -2,10 +2,10 @@
 
 import inspect
 import json
+import math
 import re
-import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import wraps
@@ -41,10 +41,10 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{f.name: given.pop(f.name) for f in fields(group)})
         with _plain_warnings():
             try:
+                for name, group in groups.items():
+                    given[name] = group(**{f.name: given.pop(f.name) for f in fields(group)})
                 function(**given)
             except (InputError, StorageError, MissingExtraError) as error:
                 fail(in_options(str(error)))
@@ -181,29 +181,16 @@ def load_topics(directory: Path) -> Any:
 
 
 def show_json(document: Any) -> None:
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+    """A document on standard output; numbers that JSON does not have, such as NaN, are null."""
+    typer.echo(json.dumps(_finite(document), ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def show_table(title: str | None, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> None:
-    """A table on standard output; columns are (heading, whether they hold numbers)."""
-    from rich.console import Console
-    from rich.table import Table
-
-    if title is not None:
-        typer.echo(title)
-    table = Table(show_header=any(heading for heading, _ in columns))
-    for heading, numeric in columns:
-        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(file=sys.stdout, markup=False, highlight=False).print(table)
-
-
-def table_width() -> int:
-    """Columns of the terminal that a table is shown on."""
-    from rich.console import Console
-
-    return Console(file=sys.stdout).width
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def quoted(path: Path) -> str:

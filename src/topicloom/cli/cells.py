@@ -1,17 +1,17 @@
 """``region-sets``: the regions, or other features, of each topic."""
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from topicloom.cli._run import Json, ModelDir, load_topics, say, show_json, show_table
-from topicloom.cli.results import write_rows
+from topicloom.cli._run import ModelDir, load_topics, say
+from topicloom.cli._tables import Output, show_table
 
 
 def region_sets(
     directory: ModelDir,
+    output: Output,
     method: Annotated[
         str, typer.Option(help="otsu: scores above Otsu's threshold; top: the highest.", metavar="otsu|top")
     ] = "otsu",
@@ -23,8 +23,6 @@ def region_sets(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for a BED file per topic.", show_default=False),
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table: topic, name, rank, feature, score.")] = False,
-    json: Json = False,
 ) -> None:
     """Cut topics to sets of regions, and write them as BED files.
 
@@ -36,25 +34,26 @@ def region_sets(
     files = [] if out is None else cells.write_region_sets(out, sets)
     if out is not None:
         say(f"{len(files)} BED files are in {out}.")
-    if json:
-        show_json(
-            [
-                {
-                    "topic": k,
-                    "name": name,
-                    "threshold": float(sets.thresholds[k]),
-                    "features": sets.members(k),
-                    "file": str(files[k]) if files else None,
-                }
-                for k, name in enumerate(sets.topics)
-            ]
-        )
-    elif csv:
-        write_rows(sys.stdout, ["topic", "name", "rank", "feature", "score"], sets.rows())
-    else:
+
+    def shown() -> None:
         columns = [("topic", True), ("name", False), ("features", True), ("threshold", True), ("first", False)]
         rows = []
         for k, name in enumerate(sets.topics):
             members = sets.members(k)
             rows.append([str(k), name, f"{len(members):,}", f"{sets.thresholds[k]:.3g}", " ".join(members[:3])])
         show_table(None, columns, rows)
+
+    def document() -> list[dict[str, Any]]:
+        return [
+            {
+                "topic": k,
+                "name": name,
+                "threshold": float(sets.thresholds[k]),
+                "features": sets.members(k),
+                "file": str(files[k]) if files else None,
+            }
+            for k, name in enumerate(sets.topics)
+        ]
+
+    header = ("topic", "name", "rank", "feature", "score")
+    output.show(lambda: dict(zip(header, map(list, zip(*sets.rows(), strict=True)), strict=True)), shown, document)

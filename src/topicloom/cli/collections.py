@@ -1,7 +1,8 @@
 """``fit-collections`` and ``prevalence``: topics across collections of documents."""
 
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,9 @@ from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table, table_width
-from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
-from topicloom.cli.results import write_rows
+from topicloom.cli._run import Jobs, ModelDir, load_topics, say
+from topicloom.cli._tables import Output, rows_of, show_table, table_width
+from topicloom.cli.fitting import Quiet, fit_to, read_for, show_fitted
 from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def fit_collections(
     reading: Reading,
     cutting: Cutting,
     compounding: Compounding,
+    output: Output,
     jobs: Jobs = -1,
     quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Learn topics that collections of documents share, and how much of each collection every topic makes up.
 
@@ -85,26 +86,24 @@ def fit_collections(
                 + reading.columns_of(input)
             )
     fit_to(model, corpus, out)
-    if json:
-        more = {"gamma": model.gamma_, "collections": [_plain(label) for label in model.collections_]}
-        show_json(summary(model, out) | more)
-    elif not quiet and not model.interrupted_:
+
+    def shown() -> None:
         _show(model, 6, 0.9)
         say(f"{counted(len(model.collections_), 'collections')}, γ {model.gamma_:.2f}; the model is in {out}.")
-    if model.interrupted_:
-        tell_stopped(out, model.n_iter_)
+
+    more = {"gamma": model.gamma_, "collections": [_plain(label) for label in model.collections_]}
+    show_fitted(model, out, quiet, output, lambda: model._prevalence_columns(None, 0.9), shown, more)
 
 
 def prevalence(
     directory: ModelDir,
+    output: Output,
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic.")] = 6,
     level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
     difference: Annotated[
         str | None, typer.Option(help="Two collections: how they differ, topic by topic.", metavar="A,B")
     ] = None,
     trend: Annotated[bool, typer.Option("--trend", help="How topics rise and fall over the collections.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table with all digits.")] = False,
-    json: Json = False,
 ) -> None:
     """Show how much of each collection every topic makes up, with intervals.
 
@@ -119,22 +118,18 @@ def prevalence(
         )
     if difference is not None and trend:
         raise InputError("--difference and --trend are two questions; ask one at a time.")
+    columns: dict[str, Any]
+    shown: Callable[[], None]
     if difference is not None:
-        records = _rows(model._difference_columns(*_two(model, difference), level))
+        columns = model._difference_columns(*_two(model, difference), level)
+        shown = partial(_show_changes, model, columns, words)
     elif trend:
-        records = _rows(model._trend_columns(level=level))
+        columns = model._trend_columns(level=level)
+        shown = partial(_show_trend, model, columns, words)
     else:
-        records = _rows(model._prevalence_columns(None, level))
-    if json:
-        show_json({"order": _order(model), "unit": model._order().unit, "topics": records} if trend else records)
-    elif csv:
-        write_rows(sys.stdout, list(records[0]), ([*record.values()] for record in records))
-    elif difference is not None or trend:
-        if trend:
-            typer.echo(_about_trend(model))
-        _show_changes(model, records, words)
-    else:
-        _show(model, words, level)
+        columns, shown = model._prevalence_columns(None, level), partial(_show, model, words, level)
+    about = {"order": _order(model), "unit": model._order().unit, "topics": rows_of(columns)}
+    output.show(columns, shown, about if trend else None)
 
 
 def _two(model: Any, difference: str) -> list[Any]:
@@ -152,12 +147,6 @@ def _two(model: Any, difference: str) -> list[Any]:
 def _plain(label: Any) -> Any:
     """A collection's name as JSON and csv have it."""
     return label if isinstance(label, str | int | float) else str(label)
-
-
-def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """A table's rows, with plain values."""
-    lists = [[_plain(v) for v in (a.tolist() if hasattr(a, "tolist") else a)] for a in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def _order(model: Any) -> list[dict[str, Any]]:
@@ -184,52 +173,50 @@ def _about_trend(model: Any) -> str:
 
 def _show(model: Any, n_words: int, level: float) -> None:
     """Shares of collections: a column for each if they fit beside each other, otherwise a line for each."""
+    from topicloom._layout import wrapped
     from topicloom.evaluation import draw_interval
 
-    found, best, order = draw_interval(model.pi_draws_, level), model.top_words(n_words), model._order().numbers
+    found, best, order = draw_interval(model.pi_draws_, level), _topics(model, n_words), model._order().numbers
     names = [str(model.collections_[j]) for j in order]
     shares = [zip(*(100 * part[j] for part in found), strict=True) for j in order]
     cells = [[f"{mean:.1f} ({lower:.1f}-{upper:.1f})" for mean, lower, upper in own] for own in shares]
     title = f"Shares of collections in percent, with {level:.0%} intervals"
     widths = [max(map(len, [name, *own])) + 3 for name, own in zip(names, cells, strict=True)]
     if sum(widths) + _ROOM_FOR_WORDS <= table_width():
-        rows = [[str(k), " ".join(best[k]), *(own[k] for own in cells)] for k in range(len(best))]
+        rows = [[str(k), best[k], *(own[k] for own in cells)] for k in range(len(best))]
         show_table(title, [("topic", True), ("words", False), *((name, True) for name in names)], rows)
         return
-    typer.echo(title)
-    first = min(max(map(len, [*names, "collection"])), 20) + 3
-    documents = [f"{model.collection_docs_[j]:,}" for j in order]
-    room = table_width() - first - max(map(len, [*documents, "docs"])) - 4
     width = max(len(cell) for own in cells for cell in own)
-    at_once = max(room // (width + 3), 1)
-    for start in range(0, len(best), at_once):
-        shown = range(start, min(start + at_once, len(best)))
-        headings = [(f"topic {k}\n{_wrapped(best[k], width)}", True) for k in shown]
-        rows = [[names[i], documents[i], *(cells[i][k] for k in shown)] for i in range(len(names))]
-        show_table(None, [("collection", False), ("docs", True), *headings], rows)
+    headings = [(f"topic {k}\n{wrapped(best[k], width)}", True) for k in range(len(best))]
+    rows = [[name, f"{model.collection_docs_[j]:,}", *own] for name, j, own in zip(names, order, cells, strict=True)]
+    show_table(title, [("collection", False), ("docs", True), *headings], rows)
+
+
+def _topics(model: Any, n_words: int) -> list[str]:
+    """A topic's name or, if it has none, its likeliest words."""
+    return [name or " ".join(words) for name, words in zip(model.topic_names_, model.top_words(n_words), strict=True)]
 
 
 _ROOM_FOR_WORDS = 40  # columns for topics' numbers and words
 
 
-def _wrapped(words: list[str], width: int) -> str:
-    import textwrap
+def _show_trend(model: Any, columns: dict[str, Any], n_words: int) -> None:
+    typer.echo(_about_trend(model))
+    _show_changes(model, columns, n_words)
 
-    return "\n".join(textwrap.wrap(" ".join(words), width))
 
-
-def _show_changes(model: Any, records: list[dict[str, Any]], n_words: int) -> None:
-    best = model.top_words(n_words)
-    records = sorted(records, key=lambda record: -float(record["mean"]))
+def _show_changes(model: Any, columns: dict[str, Any], n_words: int) -> None:
+    best = _topics(model, n_words)
+    records = sorted(rows_of(columns), key=lambda record: -float(record["mean"]))
     rows = [
         [
             str(record["topic"]),
-            " ".join(best[int(record["topic"])]),
+            best[int(record["topic"])],
             f"{record['mean']:+.2g}",
             f"{record['lower']:+.2g} to {record['upper']:+.2g}",
             f"{record['probability']:.2f}",
         ]
         for record in records
     ]
-    columns = [("topic", True), ("words", False), ("change", True), ("interval", True), ("P(> 0)", True)]
-    show_table(None, columns, rows)
+    headings = [("topic", True), ("words", False), ("change", True), ("interval", True), ("P(> 0)", True)]
+    show_table(None, headings, rows)

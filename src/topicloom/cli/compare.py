@@ -1,15 +1,15 @@
 """``compare``: which of several models predicts held-out documents better, and how sure that is."""
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, load_topics, say, show_json, show_table
-from topicloom.cli.results import GroupColumn, _collections, tell_unknown, unknown_share, unknown_words_told, write_rows
+from topicloom.cli._run import Jobs, load_topics, say
+from topicloom.cli._tables import Output, columns_of, show_table
+from topicloom.cli.results import GroupColumn, _collections, tell_unknown, unknown_share, unknown_words_told
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def compare(
         typer.Argument(metavar="MODEL_A MODEL_B [MODEL…]", help="Directories of models.", show_default=False),
     ],
     reading: Reading,
+    output: Output,
     data: Annotated[
         Path | None,
         typer.Option("--data", "-d", help="Documents that were held out (default: those of the fit).", metavar="FILE"),
@@ -44,8 +45,6 @@ def compare(
     group_column: GroupColumn = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
     jobs: Jobs = -1,
-    json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table with all columns.")] = False,
 ) -> None:
     """Compare models on held-out documents: which predicts better, by how much per token, and how sure that is.
 
@@ -71,14 +70,12 @@ def compare(
         measure: Any = name.replace("-", "_")
         with unknown_words_told():
             found[name] = compare_all(models, corpus, measure, seed=seed, n_jobs=jobs, **options[name])
-    if json:
-        show_json(_document(found, corpus, data))
-    elif csv:
-        records = [{"measure": name, **row} for name, of in found.items() for row in _plain(of)]
-        write_rows(sys.stdout, list(_COLUMNS), ([record[column] for column in _COLUMNS] for record in records))
-    else:
-        for name, of in found.items():
-            _show(name, of)
+    records = [{"measure": name, **row} for name, of in found.items() for row in _plain(of)]
+    output.show(
+        columns_of(records, _COLUMNS),
+        lambda: _show_all(found),
+        lambda: _document(found, corpus, data),
+    )
 
 
 def _wanted(measures: str) -> list[str]:
@@ -132,6 +129,11 @@ def _document(found: dict[str, "Comparison"], corpus: "Corpus", data: Path | Non
 def _verdicts(found: "Comparison") -> list[str]:
     best = found.best
     return [found.difference(best, row["model"]).verdict for row in found.rows() if row["model"] != best]
+
+
+def _show_all(found: dict[str, "Comparison"]) -> None:
+    for name, of in found.items():
+        _show(name, of)
 
 
 def _show(name: str, found: "Comparison") -> None:

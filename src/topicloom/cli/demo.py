@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._run import Jobs, Json, say, show_json, show_table
+from topicloom.cli._run import Jobs, say
+from topicloom.cli._tables import Output, columns_of, show_table
 from topicloom.errors import StorageError, counted
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ _ESTIMATORS = {"standard": "standard", "cgs_p": "CGS_p"}
 
 
 def demo(
+    output: Output,
     topics: Annotated[int, typer.Option("--topics", "-k", help="Number of topics.")] = 30,
     sweeps: Annotated[int, typer.Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 400,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     page: Annotated[Path, typer.Option(help="The page to write.", metavar="FILE")] = Path("topicloom-demo.html"),
     jobs: Jobs = -1,
-    json: Json = False,
 ) -> None:
     """Fit a model to real text that is on every machine, compare the two estimators, and write a page to look at.
 
@@ -48,16 +49,17 @@ def demo(
     scores = compare(model, held_out, jobs)
     written = write_page(model, page)
     seconds = time.perf_counter() - started
-    if json:
-        about = {"documents": training.n_docs, "held_out": held_out.n_docs, "words": corpus.n_words}
-        show_json(
-            {**about, "sweeps": model.n_iter_, "seconds": seconds, "page": written, "topics": described, **scores}
-        )
-        return
-    _show(described, scores)
-    if written is not None:
-        typer.echo(f"The topics, their words and documents to look at: {written}")
-    typer.echo(f"{seconds:.0f} s in all. Your own texts: topicloom fit texts.txt --out model --stop-words english")
+    about: dict[str, Any] = {"documents": training.n_docs, "held_out": held_out.n_docs, "words": corpus.n_words}
+    about |= {"sweeps": model.n_iter_, "seconds": seconds, "page": written}
+
+    def shown() -> None:
+        _show(described, scores)
+        if written is not None:
+            typer.echo(f"The topics, their words and documents to look at: {written}")
+        typer.echo(f"{seconds:.0f} s in all. Your own texts: topicloom fit texts.txt --out model --stop-words english")
+
+    lines = [topic | {"words": " ".join(topic["words"])} for topic in described]
+    output.show(columns_of(lines), shown, {**about, "topics": described, **scores})
 
 
 def write_page(model: "LDA", page: Path) -> str | None:

@@ -1,15 +1,13 @@
 """``diagnose``: has a model converged?"""
 
-import csv as csv_text
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicloom.cli._run import Jobs, Json, ModelDir, say, show_json, show_table
-from topicloom.cli.results import write_rows
+from topicloom.cli._run import Jobs, ModelDir, say
+from topicloom.cli._tables import Output, columns_of, show_table
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 
 def diagnose(
     directory: ModelDir,
+    output: Output,
     discard: Annotated[
         int | None,
         typer.Option(help="Sweeps of each chain to leave out (default: the burn-in, or half).", show_default=False),
@@ -38,12 +37,11 @@ def diagnose(
         Path | None, typer.Option(help="Write the tables to a page, too.", metavar="FILE", show_default=False)
     ] = None,
     jobs: Jobs = -1,
-    json: Json = False,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Print the quantities, or with --bootstrap the topics, as values with commas.")
-    ] = False,
 ) -> None:
-    """Judge whether a model's chains have converged: whether they agree on what does not depend on topics' numbers."""
+    """Judge whether a model's chains have converged: whether they agree on what does not depend on topics' numbers.
+
+    The table for programs has the quantities or, with --bootstrap, the topics.
+    """
     import topicloom
     from topicloom.diagnostics.fitted import diagnose as judge
 
@@ -59,24 +57,27 @@ def diagnose(
     if html is not None:
         found.to_html(html, again)
         say(f"the page is {html}.")
-    if json:
-        show_json(found.to_dict() | ({} if again is None else {"bootstrap": again.to_dict()}))
-    elif csv and again is not None:
-        rows = again.rows()
-        write_rows(sys.stdout, list(rows[0]), [row.values() for row in rows])
-    elif csv:
-        writer = csv_text.writer(sys.stdout)
-        writer.writerow(["quantity", "number", "mean", "rhat", "ess_bulk", "ess_tail"])
-        writer.writerows(found.rows())
-    else:
-        _show(found)
-        if found.n_chains == 1 and found.quantities is not None:
-            say("whether other chains would find the same cannot be known from one: fit again with --chains 4.")
-        if again is not None:
-            _show_samples(again)
+    output.show(
+        lambda: _quantities(found) if again is None else columns_of(again.rows()),
+        lambda: _show(found, again),
+        lambda: found.to_dict() | ({} if again is None else {"bootstrap": again.to_dict()}),
+    )
 
 
-def _show(found: "Diagnosis") -> None:
+def _quantities(found: "Diagnosis") -> dict[str, list[Any]]:
+    names = ("quantity", "number", "mean", "rhat", "ess_bulk", "ess_tail")
+    return {name: [row[i] for row in found.rows()] for i, name in enumerate(names)}
+
+
+def _show(found: "Diagnosis", again: "BootstrapStability | None") -> None:
+    _show_chains(found)
+    if found.n_chains == 1 and found.quantities is not None:
+        say("whether other chains would find the same cannot be known from one: fit again with --chains 4.")
+    if again is not None:
+        _show_samples(again)
+
+
+def _show_chains(found: "Diagnosis") -> None:
     if found.quantities is not None:
         title = (
             f"{found.n_chains} chains of {found.sweeps:,} sweeps, the first {found.discarded:,} left out; "
@@ -99,10 +100,12 @@ def _show(found: "Diagnosis") -> None:
         ]  # fmt: skip
         show_table(title, columns, rows)
     if found.topics:
-        columns = [("topic", True), ("share", True), ("chains", True), ("R-hat", True), ("ESS", True)]
+        named = [("name", False)] if any(found.names) else []
+        columns = [("topic", True), *named, ("share", True), ("chains", True), ("R-hat", True), ("ESS", True)]
         rows = [
             [
-                str(row.topic), f"{row.share:.1%}", f"{row.chains} of {found.n_chains}",
+                str(row.topic), *([found.names[row.topic] or ""] if named else []), f"{row.share:.1%}",
+                f"{row.chains} of {found.n_chains}",
                 _number(row.rhat, 3) if row.comparable else "not comparable", _number(row.ess_bulk),
             ]
             for row in found.topics

@@ -1,14 +1,13 @@
 """``docs`` and ``name``: what a topic's documents say, and what to call it."""
 
 import sys
-import unicodedata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from topicloom.cli._run import Json, ModelDir, load_topics, say, show_json
-from topicloom.cli.results import write_rows
+from topicloom.cli._tables import Output, one_line, rows_of
 from topicloom.errors import InputError, counted
 
 _NARROW = 40  # columns below which texts are not broken any more
@@ -16,27 +15,34 @@ _NARROW = 40  # columns below which texts are not broken any more
 
 def docs(
     directory: ModelDir,
+    output: Output,
     topic: Annotated[
         str, typer.Option("--topic", "-t", metavar="NUMBER|NAME", help="Number or name of a topic.", show_default=False)
     ],
     n: Annotated[int, typer.Option("--n", "-n", help="Documents to show.")] = 10,
     text_length: Annotated[int, typer.Option(help="Characters of each text; 0 for none.")] = 300,
     whole: Annotated[bool, typer.Option("--whole", help="Show whole texts.")] = False,
-    json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table: document, id, share, tokens, text.")] = False,
 ) -> None:
-    """Show the documents of the fit with the largest share of a topic, with their texts if the model keeps them."""
+    """Show the documents of the fit with the largest share of a topic, with their texts if the model keeps them.
+
+    The table for programs has the columns document, id, share, tokens, text.
+    """
+    from topicloom.engine.estimator.tables import best_docs
+
     model = load_topics(directory)
     number = model._topic_number(_topic(topic, model))
-    columns = _columns(model, number, n, None if whole else text_length)
-    header, rows = list(columns), list(zip(*columns.values(), strict=True))
-    if csv:
-        write_rows(sys.stdout, header, rows)
-    elif json:
-        found = {"topic": number, "name": model.topic_names_[number], "label": model.topic_labels()[number]}
-        show_json({**found, "documents": [dict(zip(header, row, strict=True)) for row in rows]})
-    else:
-        _show(f"Topic {number}: {model.topic_labels(8)[number]}", [dict(zip(header, row, strict=True)) for row in rows])
+    columns = best_docs(model.corpus_, model.doc_topic_, number, n, text_length=None if whole else text_length)
+    rows = rows_of(columns)
+    output.show(
+        columns,
+        lambda: _show(f"Topic {number}: {model.topic_labels(8)[number]}", rows),
+        lambda: {
+            "topic": number,
+            "name": model.topic_names_[number],
+            "label": model.topic_labels()[number],
+            "documents": rows,
+        },
+    )
     if "text" not in columns and text_length > 0:
         say("the model keeps no texts; fit again with --keep-texts to see them.")
 
@@ -47,13 +53,6 @@ def _topic(given: str, model: Any) -> int | str:
     return int(given) if is_number else given
 
 
-def _columns(model: Any, topic: int, n: int, text_length: int | None) -> dict[str, list[Any]]:
-    from topicloom.engine.estimator.tables import best_docs
-
-    columns = best_docs(model.corpus_, model.doc_topic_, topic, n, text_length=text_length)
-    return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}
-
-
 def _show(title: str, documents: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.padding import Padding
@@ -61,17 +60,12 @@ def _show(title: str, documents: list[dict[str, Any]]) -> None:
 
     console = Console(file=sys.stdout, markup=False, highlight=False)
     console = console if console.width >= _NARROW else Console(file=sys.stdout, width=_NARROW, highlight=False)
-    console.print(Text(_plain(title)))
+    console.print(Text(one_line(title)))
     for found in documents:
         console.print()
-        console.print(Text(f"{found['share']:6.1%}  {_plain(found['id'])}  ({counted(found['tokens'], 'words')})"))
+        console.print(Text(f"{found['share']:6.1%}  {one_line(found['id'])}  ({counted(found['tokens'], 'words')})"))
         if found.get("text"):
-            console.print(Padding(Text(_plain(found["text"])), (0, 0, 0, 8)))
-
-
-def _plain(text: str) -> str:
-    """The text on one line, without characters that control terminals."""
-    return "".join(" " if unicodedata.category(c) == "Cc" else c for c in " ".join(text.split()))
+            console.print(Padding(Text(one_line(found["text"])), (0, 0, 0, 8)))
 
 
 def name(
@@ -80,7 +74,8 @@ def name(
         list[str],
         typer.Argument(
             metavar="FILE.json | TOPIC=NAME…",
-            help="Names that the explorer exported, or names by topic number: 3=space. An empty name takes it away.",
+            help="Names that the explorer exported, or names by topic, which is given by its number or its name: "
+            "3=space. An empty name takes it away.",
             show_default=False,
         ),
     ],
@@ -95,17 +90,20 @@ def name(
 
     model: Any = topicloom.load(directory)
     single = len(names) == 1 and "=" not in names[0]
-    model.set_topic_names(Path(names[0]) if single else dict(map(_pair, names)), any_model=any_model)
+    given = Path(names[0]) if single else dict(_pair(text, model) for text in names)
+    model.set_topic_names(given, any_model=any_model)
     save_names(model._stored, model._names_part())
-    given = {str(k): found for k, found in enumerate(model.topic_names_) if found is not None}
+    kept = {str(k): found for k, found in enumerate(model.topic_names_) if found is not None}
     if json:
-        show_json({"directory": str(directory), "names": given})
+        show_json({"directory": str(directory), "names": kept})
     else:
-        say(f"{counted(len(given), 'topics')} of {len(model.topic_names_)} have a name in {directory}.")
+        say(f"{counted(len(kept), 'topics')} of {len(model.topic_names_)} have a name in {directory}.")
 
 
-def _pair(text: str) -> tuple[int, str]:
-    number, equals, given = text.partition("=")
-    if not equals or not (number.isascii() and number.isdecimal()):
-        raise InputError(f"{text!r}: expected a topic's number and a name, as in 3=space, or one JSON file.")
-    return int(number), given
+def _pair(text: str, model: Any) -> tuple[int, str]:
+    """A topic's number and the name that it is to have. The name that it has may hold "=" itself."""
+    cuts = [cut for cut, letter in enumerate(text) if letter == "="]
+    if not cuts:
+        raise InputError(f"{text!r}: expected a topic and a name, as in 3=space, or one JSON file.")
+    cut = next((cut for cut in cuts if text[:cut] in model.topic_names_), cuts[0])
+    return model._topic_number(_topic(text[:cut], model)), text[cut + 1 :]

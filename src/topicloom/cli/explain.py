@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json
-from topicloom.cli.results import GroupColumn, _collections, tell_unknown, unknown_words_told, write_rows
+from topicloom.cli._run import Jobs, ModelDir, load_topics, say
+from topicloom.cli._tables import Output, rows_of
+from topicloom.cli.results import GroupColumn, _collections, tell_unknown, unknown_words_told
 from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def explain(
     directory: ModelDir,
     input: Annotated[Path, typer.Argument(metavar="INPUT", help="New documents.", show_default=False)],
     reading: Reading,
+    output: Output,
     document: Annotated[
         list[str] | None,
         typer.Option("--document", "-d", metavar="ID|NUMBER", help="A document, by its name or its number from 0."),
@@ -44,13 +46,11 @@ def explain(
     ] = 3,
     words: Annotated[int, typer.Option("--words", "-w", help="Words for each, and as many against it.")] = 10,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="In --csv and --json: every word in the order of the text.")
+        bool, typer.Option("--tokens", help="In --csv, --json and --parquet: every word in the order of the text.")
     ] = False,
     text_length: Annotated[int, typer.Option(help="Characters of each text that are shown; 0 for none.")] = 1000,
     group_column: GroupColumn = None,
     jobs: Jobs = -1,
-    json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table: a row per document, target and word.")] = False,
 ) -> None:
     """Show which words of new documents speak for a topic, a label or a class, and which against it.
 
@@ -59,27 +59,26 @@ def explain(
     """
     from topicloom.engine.estimator.explained import ask, explained, token_columns, word_columns
 
-    if tokens and not (csv or json):
-        raise InputError("--tokens says what --csv and --json give; add one of them.")
+    if tokens and not output.asked:
+        raise InputError("--tokens says what --csv, --json and --parquet give; add one of them.")
     model = load_topics(directory).set_params(n_jobs=jobs)
     asked = ask(model, None if topic is None else [_number(one, model) for one in topic], label, best, words)
     wanted = ["id_column", *_collections(model)]
     corpus = reading.read_new(input, model, wanted, keep_texts=True, group_column=group_column)
     tell_unknown(corpus)
-    rows = _rows(corpus, document, None if csv or json else _SHOWN)
+    rows = _rows(corpus, document, None if output.asked else _SHOWN)
     corpus = corpus.select(rows)
     with unknown_words_told():
         found = list(explained(model, corpus, asked))
     columns = token_columns(model, asked, corpus, found) if tokens else word_columns(model, asked, found)
     columns["document"] = [rows[d] for d in columns["document"]]
-    if csv:
-        write_rows(sys.stdout, list(columns), zip(*columns.values(), strict=True))
-    elif json:
-        records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        show_json({"directory": str(directory), "tokens" if tokens else "words": records})
-    else:
+
+    def shown() -> None:
         for one in found:
             _show(model, asked, corpus, one, text_length)
+
+    document_of = lambda: {"directory": str(directory), "tokens" if tokens else "words": rows_of(columns)}  # noqa: E731
+    output.show(columns, shown, document_of)
 
 
 def _number(given: str, model: Any) -> int | str:

@@ -8,8 +8,9 @@ import typer
 
 from topicloom.cli._options import Cutting
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Json, load_topics, say, show_json, show_table
-from topicloom.cli.results import as_text, write_doc_topics, write_rows
+from topicloom.cli._run import load_topics, say
+from topicloom.cli._tables import Output, show_table, write_rows
+from topicloom.cli.results import as_text, write_doc_topics
 from topicloom.errors import InputError, StorageError, counted
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _state_of(kind: str, path: Path) -> "MalletState":
 def info(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A corpus, a MALLET state, or a model's directory.")],
     reading: Reading,
-    json: Json = False,
+    output: Output,
 ) -> None:
     """Tell what a file or a model's directory holds: sizes, parameters, status, fingerprints, versions."""
     kind = _kind(path, reading.format)
@@ -188,11 +189,14 @@ def info(
     else:
         found = {"kind": "corpus", **_about_corpus(reading.read(path))}
     found = {"path": str(path), **found}
-    if json:
-        show_json(found)
-    else:
-        rows = [[name.replace("_", " "), _shown(value)] for name, value in found.items() if value is not None]
-        show_table(None, [("", False), ("", False)], rows)
+    known = {name: _shown(value) for name, value in found.items() if value is not None}
+    output.show(
+        {"property": list(known), "value": list(known.values())},
+        lambda: show_table(
+            None, [("", False), ("", False)], [[name.replace("_", " "), text] for name, text in known.items()]
+        ),
+        found,
+    )
 
 
 def _about_corpus(corpus: "Corpus") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``fit`` and ``resume``: runs that may be stopped at any moment and go on as if they never were."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,8 +8,9 @@ import typer
 
 from topicloom.cli._options import Cutting, Sampling
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import INTERRUPTED, Jobs, Json, quoted, say, show_json
-from topicloom.cli.results import show_topics
+from topicloom.cli._run import INTERRUPTED, Jobs, quoted, say
+from topicloom.cli._tables import Columns, Output
+from topicloom.cli.results import show_topics, topic_words
 from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ def fit(
     reading: Reading,
     cutting: Cutting,
     sampling: Sampling,
+    output: Output,
     jobs: Jobs = -1,
     quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Learn topics from a corpus.
 
@@ -39,7 +41,7 @@ def fit(
     """
     model = sampling.model(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
-    _finish(model, out, quiet, json)
+    _finish(model, out, quiet, output)
 
 
 def read_for(model: Any, input: Path, out: Path, reading: Reading, cutting: Cutting, quiet: bool) -> "Corpus":
@@ -73,12 +75,12 @@ def check_out(out: Path) -> None:
 
 def resume(
     directory: RunDir,
+    output: Output,
     sweeps: Annotated[
         int | None, typer.Option("--sweeps", "-n", help="Sweeps in all (default: as in fit).", show_default=False)
     ] = None,
     jobs: Jobs = -1,
     quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Go on with a run that was stopped, or with a finished model to more sweeps."""
     from topicloom import models
@@ -96,15 +98,29 @@ def resume(
             model = models.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
         except KeyboardInterrupt:
             tell_stopped(directory, None)
-    _finish(model, directory, quiet, json)
+    _finish(model, directory, quiet, output)
 
 
-def _finish(model: "LDA", out: Path, quiet: bool, json: bool) -> None:
-    if json:
-        show_json(summary(model, out))
-    elif not quiet and not model.interrupted_:
+def _finish(model: "LDA", out: Path, quiet: bool, output: Output) -> None:
+    def shown() -> None:
         show_topics(model, 10)
         say(f"{counted(model.n_iter_, 'sweeps')}, log joint/token {per_token(model):.4f}; the model is in {out}.")
+
+    show_fitted(model, out, quiet, output, lambda: topic_words(model, 10), shown, {})
+
+
+def show_fitted(
+    model: Any,
+    out: Path,
+    quiet: bool,
+    output: Output,
+    columns: Callable[[], Columns],
+    shown: Callable[[], None],
+    more: dict[str, Any],
+) -> None:
+    """What a fit ends with: its table in the form asked for, or how to go on."""
+    if output.asked or not (quiet or model.interrupted_):
+        output.show(columns, shown, lambda: summary(model, out) | more)
     if model.interrupted_:
         tell_stopped(out, model.n_iter_)
 

@@ -1,14 +1,14 @@
 """``label-report``: how well each label or class is predicted."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, show_json, show_table
-from topicloom.cli.results import read_truth, unknown_words_told, write_rows
+from topicloom.cli._run import Jobs, ModelDir, load_topics
+from topicloom.cli._tables import Output, rows_of, show_table
+from topicloom.cli.results import read_truth, unknown_words_told
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,12 +23,11 @@ def label_report(
         Path, typer.Argument(metavar="INPUT", help="Documents that were held out, with labels.", show_default=False)
     ],
     reading: Reading,
+    output: Output,
     sort: Annotated[str, typer.Option(help="support, f1, name or calibration (the worst first).")] = "support",
     label_column: Annotated[str | None, typer.Option(help="Column that holds labels (default: as in the fit).")] = None,
     level: Annotated[float, typer.Option(help="Probability of the limits of expected documents.")] = 0.95,
     jobs: Jobs = -1,
-    json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table: label, support, precision, recall, …")] = False,
 ) -> None:
     """Show how well each label or class of held-out documents is predicted.
 
@@ -51,18 +50,11 @@ def label_report(
         raise InputError("--sort calibration needs probabilities, and the hinge loss has none; sort by f1.")
     order = found.order(sort)
     columns = {name: [values[k] for k in order] for name, values in found.columns().items()}
-    rows = list(zip(*columns.values(), strict=True))
-    if csv:
-        write_rows(sys.stdout, list(columns), rows)
-    elif json:
-        labels = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
-        show_json({"directory": str(directory), **_summary(found), "labels": labels})
-    else:
-        _show(found, order)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float) else str(value)
+    output.show(
+        columns,
+        lambda: _show(found, order),
+        lambda: {"directory": str(directory), **_summary(found), "labels": rows_of(columns)},
+    )
 
 
 def _summary(found: "LabelReport") -> dict[str, Any]:
@@ -75,33 +67,20 @@ def _summary(found: "LabelReport") -> dict[str, Any]:
 
 
 def _show(found: "LabelReport", order: list[int]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    columns = [["docs"], ["prec."], ["recall"], ["F1"], *([] if found.expected is None else [["expected docs"], [""]])]
+    headings = [("label", False), *((name, True) for name in ("docs", "prec.", "recall", "F1"))]
+    headings += [] if found.expected is None else [("expected docs", True), ("", False)]
+    labels = []
     for k in order:
         values = [f"{found.support[k]}", *(f"{own[k]:.2f}" for own in (found.precision, found.recall, found.f1))]
         if found.expected is not None and found.lower is not None and found.upper is not None:
             inside = found.lower[k] <= found.support[k] <= found.upper[k]
             values += [f"{found.expected[k]:.1f} ({found.lower[k]}–{found.upper[k]})", "" if inside else "!"]
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    table, console = Table(), Console(file=sys.stdout, markup=False, highlight=False)
-    widths = [max(map(len, column)) for column in columns]
-    room = max(console.width - sum(width + 3 for width in widths) - 4, 10)
-    table.add_column("label", no_wrap=True)
-    for heading, *_ in columns:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for k, row in zip(order, list(zip(*columns, strict=True))[1:], strict=True):
-        name = Text(str(found.names[k]))
-        name.truncate(room, overflow="ellipsis")
-        table.add_row(name, *row)
-    console.print(table)
+        labels.append([str(found.names[k]), *values])
+    show_table(None, headings, labels)
     rows = [[name, *(f"{own[m]:.3f}" for m in ("precision", "recall", "f1"))] for name, own in found.averages.items()]
     show_table(None, [("average", False), ("precision", True), ("recall", True), ("F1", True)], rows)
     if found.calibration is not None:
         bins = [[f"{p:.1%}", f"{share:.1%}", f"{n:,}"] for p, share, n in zip(*found.calibration, strict=True) if n]
         show_table(None, [("probability", True), ("is so", True), ("documents × labels", True)], bins)
     unpredicted, unlabelled = f"{found.without_prediction:.1%}", f"{found.without_label:.1%}"
-    console.print(f"{found.n_documents} documents; {unpredicted} have no predicted label, {unlabelled} have no label.")
+    typer.echo(f"{found.n_documents} documents; {unpredicted} have no predicted label, {unlabelled} have no label.")

@@ -1,21 +1,22 @@
 """``fit-labels`` and ``predict``: models whose topics are labels."""
 
 import json as json_text
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
-from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
-from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
-from topicloom.cli.supervised import predict_numbers
+from topicloom.cli._run import Jobs, ModelDir, load_topics, say
+from topicloom.cli._tables import Output, show_table, write_csv
+from topicloom.cli.fitting import Quiet, fit_to, read_for, show_fitted
+from topicloom.cli.results import as_text, tell_unknown, unknown_words_told
+from topicloom.cli.supervised import predict_numbers, show_predictions
 from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from topicloom.corpus import Corpus
     from topicloom.models import LabeledLDA
 
+_SHOWN = 30  # labels that are shown after a fit
 _MODELS = {"labeled": "LabeledLDA", "prior": "PriorLDA", "dependency": "DependencyLDA"}
 
 
@@ -70,9 +72,9 @@ def fit_labels(
     reading: Reading,
     cutting: Cutting,
     labeling: Labeling,
+    output: Output,
     jobs: Jobs = -1,
     quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Learn the words of labels from a corpus that has labels, to predict labels of new documents.
 
@@ -86,23 +88,33 @@ def fit_labels(
             + reading.columns_of(input)
         )
     fit_to(model, corpus, out)
-    if json:
-        show_json(summary(model, out) | {"labels": len(model.classes_)})
-    elif not quiet and not model.interrupted_:
-        words = model.top_words(8)
-        order = sorted(range(len(words)), key=lambda k: -int(model.label_counts_[k]))
-        rows = [[str(model.classes_[k]), str(model.label_counts_[k]), " ".join(words[k])] for k in order[:30]]
-        show_table(None, [("label", False), ("documents", True), ("words", False)], rows)
-        more = "" if len(order) <= 30 else f" (the {30} most frequent of {len(order)} are shown)"
-        say(f"{counted(len(order), 'labels')}{more}; the model is in {out}.")
-    if model.interrupted_:
-        tell_stopped(out, model.n_iter_)
+    columns = partial(_label_words, model)
+
+    def shown() -> None:
+        rows = [[str(label), str(n), words] for label, n, words in zip(*columns().values(), strict=True)]
+        show_table(None, [("label", False), ("documents", True), ("words", False)], rows[:_SHOWN])
+        more = "" if len(rows) <= _SHOWN else f" (the {_SHOWN} most frequent of {len(rows)} are shown)"
+        say(f"{counted(len(rows), 'labels')}{more}; the model is in {out}.")
+
+    show_fitted(model, out, quiet, output, columns, shown, {"labels": len(model.classes_)})
+
+
+def _label_words(model: "LabeledLDA") -> dict[str, list[Any]]:
+    """Labels, the most frequent first, with their documents and likeliest words."""
+    words = model.top_words(8)
+    order = sorted(range(len(words)), key=lambda k: -int(model.label_counts_[k]))
+    return {
+        "label": [model.classes_.tolist()[k] for k in order],
+        "documents": [int(model.label_counts_[k]) for k in order],
+        "words": [" ".join(words[k]) for k in order],
+    }
 
 
 def predict(
     directory: ModelDir,
     input: Annotated[Path, typer.Argument(metavar="INPUT", help="New documents.", show_default=False)],
     reading: Reading,
+    output: Output,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="A .csv or .jsonl file (default: csv on standard output).", metavar="FILE"),
@@ -115,7 +127,6 @@ def predict(
     ] = None,
     n_labels: Annotated[int | None, typer.Option(help="Labels of each document, for the rule count.")] = None,
     jobs: Jobs = -1,
-    json: Json = False,
 ) -> None:
     """Give the labels of new documents, best first; or their classes or numbers, of a supervised model."""
     if out is not None and out.suffix not in (".csv", ".jsonl"):
@@ -127,7 +138,7 @@ def predict(
         if probabilities and not hasattr(model, "predict_proba"):
             raise InputError("--probabilities needs a model fitted with --loss logistic.")
     if not hasattr(model, "predict_labels"):
-        predict_numbers(model, reading.read_new(input, model, ["id_column"]), out, json)
+        predict_numbers(model, reading.read_new(input, model, ["id_column"]), out, output)
         return
     changes = {name: value for name, value in {"label_rule": rule, "n_labels": n_labels}.items() if value is not None}
     model.set_params(**changes)._plan(model.seed_)
@@ -142,16 +153,13 @@ def predict(
         with replacing(out) as file:
             if out.suffix == ".csv":
                 with as_text(file) as text:
-                    _write_csv(text, corpus, labels, p, model.classes_)
+                    write_csv(text, _columns(corpus, labels, p, model.classes_))
             else:
                 for record in _records(corpus, labels, p, model.classes_):
                     file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
         say(f"labels of {counted(corpus.n_docs, 'documents')} are in {out}.")
-    if json:
-        rows = list(_records(corpus, labels, p, model.classes_)) if out is None else None
-        show_json({"documents": corpus.n_docs, "out": None if out is None else str(out), "predictions": rows})
-    elif out is None:
-        _write_csv(sys.stdout, corpus, labels, p, model.classes_)
+    records = partial(_records, corpus, labels, p, model.classes_)
+    show_predictions(output, out, corpus.n_docs, lambda: _columns(corpus, labels, p, model.classes_), records)
 
 
 def load_labeled(directory: Path) -> "LabeledLDA":
@@ -175,17 +183,18 @@ def _records(
         yield record
 
 
-def _write_csv(
-    file: IO[str], corpus: "Corpus", labels: list[tuple[Any, ...]], p: "FloatArray | None", classes: "AnyArray"
-) -> None:
-    """A line a document: id, labels with blanks between them (a JSON list if one has a blank), probabilities."""
-    names = [] if p is None else [f"p_{name}" for name in classes.tolist()]
-    rows = []
-    for record in _records(corpus, labels, p, classes):
+def _columns(
+    corpus: "Corpus", labels: list[tuple[Any, ...]], p: "FloatArray | None", classes: "AnyArray"
+) -> dict[str, list[Any]]:
+    """Ids, labels with blanks between them (a JSON list if one has a blank), probabilities."""
+    columns: dict[str, list[Any]] = {"id": [], "labels": []}
+    columns |= {} if p is None else {f"p_{name}": p[:, k].tolist() for k, name in enumerate(classes.tolist())}
+    for record in _records(corpus, labels, None, classes):
         own = [str(name) for name in record["labels"]]
         text = json_text.dumps(own, ensure_ascii=False) if any(" " in name for name in own) else " ".join(own)
-        rows.append([record["id"], text, *record.get("probabilities", {}).values()])
-    write_rows(file, ["id", "labels", *names], rows)
+        columns["id"].append(record["id"])
+        columns["labels"].append(text)
+    return columns
 
 
 def label_measures(model: "LabeledLDA", corpus: "Corpus", measures: list[str] | None) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """``topics``, ``transform`` and ``evaluate``: what a fitted model says."""
 
-import csv
 import json as json_text
 import sys
 import warnings
@@ -12,7 +11,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
+from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json
+from topicloom.cli._tables import Output, show_table, write_rows
 from topicloom.errors import InputError, UnknownWordsWarning, counted
 
 if TYPE_CHECKING:
@@ -34,37 +34,36 @@ GroupColumn = Annotated[
 
 def topics(
     directory: ModelDir,
+    output: Output,
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic.")] = 10,
-    json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a table: topic, rank, word, probability.")] = False,
 ) -> None:
-    """Show the topics of a model: their share of the corpus and their likeliest words."""
+    """Show the topics of a model: their share of the corpus and their likeliest words.
+
+    The table for programs has a line for each topic and rank: topic, rank, word, probability.
+    """
     model = load_topics(directory)
-    if json:
-        shares = topic_shares(model)
-        show_json(
-            [
-                {
-                    "topic": k,
-                    "name": model.topic_names_[k],
-                    "share": float(shares[k]),
-                    "alpha": float(model.alpha_[k]),
-                    "words": [{"word": word, "probability": p} for word, p in best],
-                }
-                for k, best in enumerate(_best_words(model, words))
-            ]
-        )
-    elif csv:
-        names = model.topic_names_
-        named = any(names)  # a column only if a topic has a name
-        rows = [
-            [k, *([names[k] or ""] if named else []), rank, word, p]
-            for k, best in enumerate(_best_words(model, words))
-            for rank, (word, p) in enumerate(best, 1)
-        ]
-        write_rows(sys.stdout, ["topic", *(["name"] if named else []), "rank", "word", "probability"], rows)
-    else:
-        show_topics(model, words)
+    output.show(lambda: topic_words(model, words), lambda: show_topics(model, words), lambda: _topics(model, words))
+
+
+def _topics(model: "LDA", n_words: int) -> list[dict[str, Any]]:
+    shares = topic_shares(model)
+    return [
+        {
+            "topic": k,
+            "name": model.topic_names_[k],
+            "share": float(shares[k]),
+            "alpha": float(model.alpha_[k]),
+            "words": [{"word": word, "probability": p} for word, p in best],
+        }
+        for k, best in enumerate(_best_words(model, n_words))
+    ]
+
+
+def topic_words(model: "LDA", n_words: int) -> dict[str, Any]:
+    """Columns of a table with a line for each topic and rank."""
+    from topicloom.engine.estimator.tables import word_columns
+
+    return word_columns(model.topic_word_, model.vocabulary_, n_words, model.topic_names_)
 
 
 def show_topics(model: "LDA", n_words: int) -> None:
@@ -182,12 +181,6 @@ def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray", names
     write_rows(file, header, ([r["id"], r["tokens"], r["unknown"], *r["topics"]] for r in _records(corpus, theta)))
 
 
-def write_rows(file: IO[str], header: list[str], rows: Any) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-
-
 def _write_csv(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
     with as_text(file) as text:
         write_doc_topics(text, corpus, theta, names)
@@ -246,6 +239,7 @@ _MEASURES = (*_NEED_INPUT, "coherence", "diversity")
 def evaluate(
     directory: ModelDir,
     reading: Reading,
+    output: Output,
     input: NewInput = None,
     measures: Annotated[
         str | None,
@@ -262,7 +256,6 @@ def evaluate(
         str | None, typer.Option(help="Column that holds numbers to predict (default: as in the fit).")
     ] = None,
     jobs: Jobs = -1,
-    json: Json = False,
 ) -> None:
     """Score a model: what it predicts of held-out documents, and how good its topics are.
 
@@ -274,10 +267,10 @@ def evaluate(
 
     model = load_topics(directory).set_params(n_jobs=jobs)
     if hasattr(model, "class_topics"):
-        _evaluate_supervised(directory, model, reading, input, label_column, response_column, json)
+        _evaluate_supervised(directory, model, reading, input, label_column, response_column, output)
         return
     if hasattr(model, "predict_labels"):
-        _evaluate_labels(directory, model, reading, input, measures, label_column, json)
+        _evaluate_labels(directory, model, reading, input, measures, label_column, output)
         return
     wanted = _wanted(measures, input is not None)
     held_out = None
@@ -307,11 +300,15 @@ def evaluate(
         per_topic[f"coherence {coherence}"] = values.tolist()
     if "diversity" in wanted:
         scores["diversity"] = evaluation.topic_diversity(model.topic_word_, min(25, len(model.vocabulary_)))
-    if json:
-        show_json({"directory": str(directory), "scores": scores, "by_topic": per_topic})
-    else:
+    _show_scores(scores, {"directory": str(directory), "scores": scores, "by_topic": per_topic}, output)
+
+
+def _show_scores(scores: dict[str, float], document: dict[str, Any], output: Output) -> None:
+    def shown() -> None:
         rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
         show_table(None, [("measure", False), ("value", True)], rows)
+
+    output.show({"measure": list(scores), "value": list(scores.values())}, shown, document)
 
 
 def read_truth(
@@ -338,7 +335,7 @@ def _evaluate_supervised(
     input: Path | None,
     label_column: str | None,
     response_column: str | None,
-    json: bool,
+    output: Output,
 ) -> None:
     from topicloom.cli.supervised import supervised_scores
 
@@ -346,10 +343,7 @@ def _evaluate_supervised(
         raise InputError("a supervised model is scored on documents with classes or numbers; give a file of them.")
     corpus = read_truth(model, reading, input, label_column, response_column)
     scores = supervised_scores(model, corpus)
-    if json:
-        show_json({"directory": str(directory), "scores": scores})
-    else:
-        show_table(None, [("measure", False), ("value", True)], [[name, f"{v:.4f}"] for name, v in scores.items()])
+    _show_scores(scores, {"directory": str(directory), "scores": scores}, output)
 
 
 def _evaluate_labels(
@@ -359,7 +353,7 @@ def _evaluate_labels(
     input: Path | None,
     measures: str | None,
     label_column: str | None,
-    json: bool,
+    output: Output,
 ) -> None:
     from topicloom.cli.labels import label_measures
 
@@ -368,10 +362,7 @@ def _evaluate_labels(
     corpus = read_truth(model, reading, input, label_column)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
     scores = label_measures(model, corpus, wanted)
-    if json:
-        show_json({"directory": str(directory), "scores": scores})
-    else:
-        show_table(None, [("measure", False), ("value", True)], [[name, f"{v:.4f}"] for name, v in scores.items()])
+    _show_scores(scores, {"directory": str(directory), "scores": scores}, output)
 
 
 def _wanted(measures: str | None, has_input: bool) -> list[str]:

@@ -1,6 +1,5 @@
 """``search-topics``: how many topics, as a range."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +9,9 @@ from typer import Option
 
 from topicloom.cli._options import Cutting
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import INTERRUPTED, Jobs, Json, say, show_json, show_table, table_width
+from topicloom.cli._run import INTERRUPTED, Jobs, say
+from topicloom.cli._tables import Output, columns_of, show_table, table_width
 from topicloom.cli.fitting import Quiet
-from topicloom.cli.results import write_rows
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,6 +78,7 @@ def search_topics(
     searching: Searching,
     reading: Reading,
     cutting: Cutting,
+    output: Output,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A .json file for the result.", metavar="FILE")
     ] = None,
@@ -87,8 +87,6 @@ def search_topics(
     ] = None,
     jobs: Jobs = -1,
     quiet: Quiet = False,
-    json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the whole table.")] = False,
 ) -> None:
     """Compare numbers of topics by what they predict of held-out documents, and recommend a range.
 
@@ -116,13 +114,7 @@ def search_topics(
         from topicloom.explore import plots
 
         plots.search(found).figure.savefig(plot)
-    if json:
-        show_json(found.as_dict())
-    elif csv:
-        rows = found.rows()
-        write_rows(sys.stdout, list(rows[0]), [row.values() for row in rows])
-    else:
-        _show(found)
+    output.show(lambda: columns_of(found.rows()), lambda: _show(found), found.as_dict)
     if not quiet:
         say(found.text)
 

@@ -2,6 +2,7 @@
 
 import json as json_text
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +12,10 @@ from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, say, show_json, show_table
-from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
-from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
+from topicloom.cli._run import Jobs, say
+from topicloom.cli._tables import Columns, Output, columns_of, show_table, write_csv
+from topicloom.cli.fitting import Quiet, fit_to, read_for, show_fitted
+from topicloom.cli.results import as_text, tell_unknown, unknown_words_told
 from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -70,9 +72,9 @@ def fit_supervised(
     reading: Reading,
     cutting: Cutting,
     supervision: Supervision,
+    output: Output,
     jobs: Jobs = -1,
     quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Learn topics that predict the documents' classes or numbers (MedLDA).
 
@@ -87,45 +89,55 @@ def fit_supervised(
             + reading.columns_of(input)
         )
     fit_to(model, corpus, out)
-    if json:
-        show_json(summary(model, out))
-    elif not quiet and not model.interrupted_:
-        show_class_topics(model)
+
+    def shown() -> None:
+        rows = [[str(name), str(k), f"{weight:.2f}", words] for name, k, weight, words in model.class_topic_rows(2, 8)]
+        show_table(None, [("class", False), ("topic", True), ("weight", True), ("words", False)], rows)
         say(f"{counted(model.n_iter_, 'sweeps')}; the model is in {out}.")
-    if model.interrupted_:
-        tell_stopped(out, model.n_iter_)
+
+    show_fitted(model, out, quiet, output, lambda: model._class_topic_columns(2, 8), shown, {})
 
 
-def show_class_topics(model: Any) -> None:
-    """Which topics push which class."""
-    rows = [[str(name), str(k), f"{weight:.2f}", words] for name, k, weight, words in model.class_topic_rows(2, 8)]
-    show_table(None, [("class", False), ("topic", True), ("weight", True), ("words", False)], rows)
-
-
-def predict_numbers(model: Any, corpus: "Corpus", out: Path | None, json: bool) -> None:
+def predict_numbers(model: Any, corpus: "Corpus", out: Path | None, output: Output) -> None:
     """A number for each document: id and prediction."""
     tell_unknown(corpus)
     with unknown_words_told():
         numbers = model.predict(corpus).tolist()
     ids = [str(d) for d in range(corpus.n_docs)] if corpus.ids is None else list(corpus.ids)
     records = [{"id": name, "prediction": value} for name, value in zip(ids, numbers, strict=True)]
-    rows = [list(record.values()) for record in records]
+    columns = columns_of(records, ("id", "prediction"))
     if out is not None:
         from topicloom.corpus._lines import replacing
 
         with replacing(out) as file:
             if out.suffix == ".csv":
                 with as_text(file) as text:
-                    write_rows(text, ["id", "prediction"], rows)
+                    write_csv(text, columns)
             else:
                 for record in records:
                     file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
         say(f"predictions of {counted(corpus.n_docs, 'documents')} are in {out}.")
-    if json:
-        shown = records if out is None else None
-        show_json({"documents": corpus.n_docs, "out": None if out is None else str(out), "predictions": shown})
-    elif out is None:
-        write_rows(sys.stdout, ["id", "prediction"], rows)
+    show_predictions(output, out, corpus.n_docs, lambda: columns, lambda: records)
+
+
+def show_predictions(
+    output: Output,
+    out: Path | None,
+    n_docs: int,
+    columns: Callable[[], Columns],
+    records: Callable[[], Iterable[dict[str, Any]]],
+) -> None:
+    """Predictions on standard output, unless they are in a file and are not asked for."""
+    if output.asked or out is None:
+        output.show(
+            columns,
+            lambda: write_csv(sys.stdout, columns()),
+            lambda: {
+                "documents": n_docs,
+                "out": None if out is None else str(out),
+                "predictions": list(records()) if out is None else None,
+            },
+        )
 
 
 def supervised_scores(model: Any, corpus: "Corpus") -> dict[str, float]:

@@ -18,6 +18,7 @@ from topicloom.corpus.frames import to_frame
 from topicloom.corpus.inputs import ReadingBesideGroups
 from topicloom.corpus.stored import check_plain
 from topicloom.engine.estimates import Counts, theta
+from topicloom.engine.estimator import tables
 from topicloom.engine.estimator.reading import check_one_target
 from topicloom.engine.multipath import DocTopicPaths, join_documents
 from topicloom.engine.run import Chain
@@ -102,7 +103,7 @@ class CollectionModel(LDA):
             together, weighted by their documents. A sequence has one label for each training document, of any kind.
         level : float, default=0.9
             Probability of the intervals.
-        frame : {"pandas", "polars"}, default=None
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
         of : {"population", "documents"}, default="population"
             What a share is. Of the *population*: the mean share in documents like these, of which these are a sample.
             For collections this is π. Of the *documents*: the mean of θ over these documents, which is known better.
@@ -113,8 +114,8 @@ class CollectionModel(LDA):
         Returns
         -------
         DataFrame
-            Columns collection (or label), topic, mean, lower, upper. Numbers and dates come by their value, other
-            labels sorted.
+            Columns collection (or label), topic, its name if any topic has one, mean, lower, upper. Numbers and dates
+            come by their value, other labels sorted.
 
         Notes
         -----
@@ -144,14 +145,14 @@ class CollectionModel(LDA):
             labels, numbers = self._merged(by)
             if of == "population":
                 draws = self.pi_draws_ if by is None else merged_draws(self.pi_draws_, numbers, self.collection_docs_)
-                return _columns("collection", labels, draw_interval(draws, level)._asdict())
+                return self._named(_columns("collection", labels, draw_interval(draws, level)._asdict()))
             name, rows = "collection", numbers[_groups.collections_of(self.corpus_)[1]]
         else:
             name = "label"
             labels, rows = _groups.collections_of(_groups.with_groups(self.corpus_, by, every=True))
         draw_interval(self.pi_draws_, level)  # checks the level
         found = draw_interval(self._label_draws(rows, len(labels), n_draws, of), level)
-        return _columns(name, labels, found._asdict())
+        return self._named(_columns(name, labels, found._asdict()))
 
     def _merged(self, by: Callable[[Hashable], Hashable] | Mapping[Hashable, Hashable] | None) -> _Merged:
         """Labels of collections that are put together, and which of them each collection belongs to."""
@@ -187,7 +188,7 @@ class CollectionModel(LDA):
     def _difference_columns(self, first: Hashable, second: Hashable, level: float) -> Columns:
         check_is_fitted(self, "seed_")
         found = mixture_difference(self.pi_draws_, self._number(first), self._number(second), level)
-        return _change_columns(found)
+        return self._named(_change_columns(found))
 
     def trends(
         self, order: Sequence[Hashable] | None = None, *, times: Sequence[float] | AnyArray | None = None,
@@ -204,7 +205,7 @@ class CollectionModel(LDA):
             years, stand where they are, dates by years, both also if they are text; all others, and those of an
             ``order``, at distances of 1.
         level : float, default=0.9
-        frame : {"pandas", "polars"}, default=None
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
 
         Returns
         -------
@@ -234,9 +235,12 @@ class CollectionModel(LDA):
             numbers = [self._number(label) for label in (self.collections_ if order is None else order)]
             when = None if times is None else as_numbers("times", times).tolist()
         at = np.arange(len(numbers)) if when is None else as_numbers("times", when)
-        return _change_columns(
-            mixture_trend(self.pi_draws_[:, numbers], at, level, weights=self.collection_docs_[numbers])
-        )
+        found = mixture_trend(self.pi_draws_[:, numbers], at, level, weights=self.collection_docs_[numbers])
+        return self._named(_change_columns(found))
+
+    def _named(self, columns: Columns) -> Columns:
+        """The columns with topics' names, if they have any."""
+        return tables.with_names(dict(columns), self.topic_names_)
 
     def _order(self) -> _groups.Order:
         """The order in which collections are shown, and in which trends go through them."""

@@ -7,11 +7,13 @@ from topicloom.corpus.formats import read
 from topicloom.corpus.frames import from_frame
 from topicloom.corpus.inputs import as_corpus
 from topicloom.corpus.registry import register_normalizer, register_tokenizer
+from topicloom.corpus.rows import Rows
 from topicloom.corpus.splits import hold_out_tokens, split_documents, split_halves
 from topicloom.corpus.text import from_texts
 
 __all__ = [
     "Corpus",
+    "Rows",
     "TextOptions",
     "as_corpus",
     "from_anndata",

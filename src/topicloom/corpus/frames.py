@@ -25,6 +25,7 @@ from topicloom.corpus._columns import (
 from topicloom.corpus._given import cells
 from topicloom.corpus.corpus import Corpus, from_matrix, with_reading
 from topicloom.corpus.pruning import Pruning
+from topicloom.corpus.rows import Rows
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
 
@@ -113,14 +114,32 @@ def _candidates(table: Any) -> str:
 
 
 def to_frame(columns: Mapping[str, Sequence[Any] | AnyArray], like: Any = None) -> Any:
-    """A data frame of these columns: ``like`` is "pandas", "polars", "pyarrow", or a frame whose kind to follow.
+    """A table of these columns, as a data frame or as plain rows.
 
-    With None it is pandas where that is installed, and polars otherwise.
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        All equally long.
+    like : {"pandas", "polars", "pyarrow", "rows"} or a table of theirs, default=None
+        Which kind of table. None: pandas if it is installed, otherwise polars, otherwise ``Rows``, which needs nothing.
+
+    Returns
+    -------
+    DataFrame, pyarrow.Table or Rows
+
+    Examples
+    --------
+    >>> to_frame({"topic": [0, 1], "word": ["river", "money"]}, "rows")
+    topic  word
+        0  river
+        1  money
     """
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"columns of one frame must be equally long; these have {lengths}.")
     library = _library(like)
+    if library is None:
+        return Rows(columns)
     make = library.table if library.__name__ == "pyarrow" else library.DataFrame
     return make({name: np.asarray(v) if isinstance(v, np.ndarray) else list(v) for name, v in columns.items()})
 
@@ -231,19 +250,23 @@ def _counts(table: "nw.DataFrame[Any]", words: list[str]) -> Any:
 # -- writing --------------------------------------------------------------------------------------------------
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
+_KINDS = (*_LIBRARIES, "rows")
 
 
 def _library(like: Any) -> Any:
+    """The library that makes a table of this kind; None for plain rows."""
     if like is None:
-        for name in ("pandas", "polars"):
-            if find_spec(name) is not None:
-                return import_module(name)
-        raise MissingExtraError("a data frame needs pandas or polars; pip install pandas, or pip install polars.")
+        installed = next((name for name in ("pandas", "polars") if find_spec(name) is not None), None)
+        return None if installed is None else import_module(installed)
+    if isinstance(like, Rows):
+        return None
     if isinstance(like, str):
-        if like not in _LIBRARIES:
-            raise InputError(f"like={like!r} is not known; choose one of {', '.join(_LIBRARIES)}.")
+        if like not in _KINDS:
+            raise InputError(f"frame={like!r} is not known; choose one of {', '.join(_KINDS)}.")
+        if like == "rows":
+            return None
         if find_spec(like) is None:
-            raise MissingExtraError(f"{like} is not installed; pip install {like}.")
+            raise MissingExtraError(f'{like} is not installed; pip install {like}, or take frame="rows".')
         return import_module(like)
     import narwhals as nw
 
@@ -251,5 +274,5 @@ def _library(like: Any) -> Any:
         return nw.get_native_namespace(nw.from_native(like))
     except TypeError:
         raise InputError(
-            f"like must be one of {', '.join(_LIBRARIES)} or a frame of theirs, not {type(like).__name__}."
+            f"frame must be one of {', '.join(_KINDS)} or a frame of theirs, not {type(like).__name__}."
         ) from None

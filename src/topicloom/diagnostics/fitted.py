@@ -67,6 +67,7 @@ class Diagnosis:
     topics: tuple[TopicRow, ...]
     max_rhat: float = 1.05  # the largest that is taken as agreement
     words: tuple[str, ...] = ()  # the likeliest of each topic
+    names: tuple[str | None, ...] = ()  # of topics
 
     def __str__(self) -> str:
         return self.verdict.text
@@ -95,8 +96,11 @@ class Diagnosis:
             "n_draws": self.n_draws,
             "discarded": self.discarded,
             "quantities": [_plain(row._asdict()) for row in self.rows()],
-            "topics": [_plain(row._asdict()) for row in self.topics],
+            "topics": [{"name": name, **_plain(row._asdict())} for row, name in self._named_topics()],
         }
+
+    def _named_topics(self) -> list[tuple[TopicRow, str | None]]:
+        return [(row, self.names[row.topic] if row.topic < len(self.names) else None) for row in self.topics]
 
     def to_json(self, path: str | Path) -> None:
         """Write ``to_dict()`` to a file."""
@@ -177,7 +181,8 @@ def diagnose(
         found = verdict(table, max_rhat=max_rhat, min_ess=min_ess, sweeps_per_draw=model.trace_every)
     topics = tuple(_topics(model, late)) if len(groups) == 1 else ()
     words = tuple(" ".join(own) for own in model.top_words(_WORDS)) if topics else ()
-    return Diagnosis(len(groups[0]), n_draws, discard, sweeps, table, found, topics, max_rhat, words)
+    names = model.topic_names_ if topics else ()
+    return Diagnosis(len(groups[0]), n_draws, discard, sweeps, table, found, topics, max_rhat, words, names)
 
 
 def _without_draws(model: Any, sweeps: int) -> Diagnosis:

@@ -87,6 +87,9 @@ def _chain_topics(found: "Diagnosis", height: str) -> _html.Html:
          _rhat(row.rhat, found.max_rhat) if row.comparable else "not comparable", _html.number(row.ess_bulk)]
         for row in found.topics
     ]  # fmt: skip
+    if any(found.names):
+        columns.append(("name", False))
+        rows = [[*row, found.names[one.topic] or ""] for row, one in zip(rows, found.topics, strict=True)]
     if found.words:
         columns.append(("words", False))
         rows = [[*row, words] for row, words in zip(rows, found.words, strict=True)]

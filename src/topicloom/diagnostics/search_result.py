@@ -107,7 +107,7 @@ class TopicSearch:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_frame(self, frame: Any = None) -> Any:
-        """The rows as a data frame. ``frame`` is "pandas", "polars" or "pyarrow"; by default what is installed."""
+        """The rows as a table. ``frame`` is "pandas", "polars", "pyarrow" or "rows"; by default what is installed."""
         return to_frame(self._columns(), frame)
 
     def _columns(self) -> dict[str, Any]:

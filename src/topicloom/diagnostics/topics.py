@@ -129,7 +129,7 @@ class TopicDiagnostics:
         return _as_rows(self._word_columns())
 
     def topics_frame(self, *, frame: Any = None) -> Any:
-        """The rows as a data frame; ``frame`` is "pandas", "polars", "pyarrow", or a frame whose kind to follow."""
+        """The rows as a table; ``frame`` is "pandas", "polars", "pyarrow", "rows", or a frame whose kind to follow."""
         return to_frame(self._topic_columns(), frame)
 
     def words_frame(self, *, frame: Any = None) -> Any:

@@ -278,7 +278,7 @@ class Summary:
         return [SummaryRow(*row) for row in zip(self.names, *columns, strict=True)]
 
     def to_frame(self, frame: Any = None) -> Any:
-        """The rows as a data frame. ``frame`` is "pandas", "polars" or "pyarrow"; by default what is installed."""
+        """The rows as a table. ``frame`` is "pandas", "polars", "pyarrow" or "rows"; by default what is installed."""
         return to_frame({"name": self.names, **{name: getattr(self, name) for name in SummaryRow._fields[1:]}}, frame)
 
 

@@ -23,8 +23,8 @@ from topicloom.explore.plot_style import (
 
 
 def effects(
-    model: CollectionModel, first: Hashable = None, second: Hashable = None, *, topics: Sequence[int] | None = None,
-    level: float = 0.9, ax: Any = None,
+    model: CollectionModel, first: Hashable = None, second: Hashable = None, *,
+    topics: Sequence[int | str] | None = None, level: float = 0.9, ax: Any = None,
 ) -> Any:  # fmt: skip
     """Differences between two collections, or trends over all of them, of a ``CompoundLDA``, largest first.
 
@@ -34,7 +34,7 @@ def effects(
     first, second : labels of collections, default=None
         The share in the first less that in the second (``model.differences``). None: the slope of each topic's share
         over all collections, by their value (``model.trends``).
-    topics : sequence of int, default=None
+    topics : sequence of int or str, default=None
         None: all.
     level : float, default=0.9
         Probability of the intervals.
@@ -58,7 +58,7 @@ def effects(
         columns = model._difference_columns(first, second, level)
         what = f"percentage points in {first} less those in {second}"
     names = labels(model)
-    chosen = chosen_topics(topics, len(names))
+    chosen = chosen_topics(topics, model)
     mean, lower, upper, probability = (
         np.asarray(columns[name])[chosen] for name in ("mean", "lower", "upper", "probability")
     )

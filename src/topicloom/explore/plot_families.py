@@ -158,13 +158,13 @@ def _symbol(symbol: Any) -> str:
 # -- supervised topics -------------------------------------------------------------------------------------------
 
 
-def classes(model: Any, topics: Sequence[int] | None = None, *, n_words: int = 4, ax: Any = None) -> Any:
+def classes(model: Any, topics: Sequence[int | str] | None = None, *, n_words: int = 4, ax: Any = None) -> Any:
     """Which topics speak for and against each class of a MedLDA model: a heat map of the weights.
 
     Parameters
     ----------
     model : fitted MedLDAClassifier or MedLDARegressor
-    topics : sequence of int, default=None
+    topics : sequence of int or str, default=None
         None: all, up to the 30 with the largest weights.
     n_words : int, default=4
         Words in a topic's name.
@@ -186,7 +186,7 @@ def classes(model: Any, topics: Sequence[int] | None = None, *, n_words: int = 4
     weights = np.asarray(model.coef_).T  # [K, tasks]
     directions = [(name, task) for name, task, sign in model._directions() if sign > 0]
     names = labels(model, n_words)
-    chosen = chosen_topics(topics, len(names), np.abs(weights).max(axis=1), 30)
+    chosen = chosen_topics(topics, model, np.abs(weights).max(axis=1), 30)
     shown = weights[chosen][:, [task for _, task in directions]]
     best = shown.max(axis=1)
     # Topics that speak for the same class stand together, and last those that speak for none.

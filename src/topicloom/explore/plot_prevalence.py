@@ -60,7 +60,7 @@ class Shares(NamedTuple):
 
 
 def over_time(
-    model: Any, topics: Sequence[int] | None = None, *, times: AnyArray | None = None, unit: str | None = None,
+    model: Any, topics: Sequence[int | str] | None = None, *, times: AnyArray | None = None, unit: str | None = None,
     level: float = 0.9, ax: Any = None,
 ) -> Any:  # fmt: skip
     """Topics' shares over time as lines, with the number of documents above them.
@@ -71,7 +71,7 @@ def over_time(
         A ``CompoundLDA`` whose collections are years or dates has the intervals of its mixtures π. Other models have
         the mean share in documents of each period, with intervals by ``topicloom.evaluation.label_prevalence``, as on
         the explorer page.
-    topics : sequence of int, default=None
+    topics : sequence of int or str, default=None
         None: the six largest.
     times : array of shape (n_docs,), default=None
         A whole number or date per training document. None: collections, or the times of the corpus.
@@ -87,7 +87,7 @@ def over_time(
         Of the lines. The number of documents is in its child axes, ``ax.child_axes[0]``.
     """
     found = _shares_over_time(model, times, unit, level)
-    chosen = chosen_topics(topics, found.mean.shape[1], found.mean.mean(axis=0), _MOST_LINES)
+    chosen = chosen_topics(topics, model, found.mean.mean(axis=0), _MOST_LINES)
     names, part = labels(model), found.of(chosen)
     return draw_over_time(
         part.rows, part.mean, part.lower, part.upper, counts=part.counts, labels=[names[k] for k in chosen], ax=ax
@@ -196,7 +196,7 @@ def _limits(lower: AnyArray | None, upper: AnyArray | None, shape: tuple[int, ..
 
 
 def by_group(
-    model: Any, topics: Sequence[int] | None = None, *, groups: Any = None, level: float = 0.9, ax: Any = None
+    model: Any, topics: Sequence[int | str] | None = None, *, groups: Any = None, level: float = 0.9, ax: Any = None
 ) -> Any:
     """Topics' shares in each group, one row per topic and one mark per group.
 
@@ -205,7 +205,7 @@ def by_group(
     model : fitted topic model
         A ``CompoundLDA`` has the intervals of its ``prevalence``. Other models have the mean share in documents of each
         group, with intervals by ``topicloom.evaluation.label_prevalence``, as on the explorer page.
-    topics : sequence of int, default=None
+    topics : sequence of int or str, default=None
         None: the twelve largest.
     groups : sequence, callable or mapping, default=None
         A label per training document. None: collections, or the groups of the corpus. For a ``CompoundLDA`` also a
@@ -219,7 +219,7 @@ def by_group(
     matplotlib.axes.Axes
     """
     found = _shares_by_group(model, groups, level)
-    chosen = chosen_topics(topics, found.mean.shape[1], found.mean.mean(axis=0), 12)
+    chosen = chosen_topics(topics, model, found.mean.mean(axis=0), 12)
     names, part = labels(model), found.of(chosen)
     return draw_by_group(
         part.mean, part.lower, part.upper, groups=part.rows, counts=part.counts, labels=[names[k] for k in chosen],
@@ -277,7 +277,7 @@ def draw_by_group(
 
 
 def group_panels(
-    model: Any, topics: Sequence[int] | None = None, *, groups: Any = None, level: float = 0.9, columns: int = 4
+    model: Any, topics: Sequence[int | str] | None = None, *, groups: Any = None, level: float = 0.9, columns: int = 4
 ) -> Any:
     """Topics' shares in each group, one panel per topic and one bar per group.
 
@@ -294,7 +294,7 @@ def group_panels(
         With one axes per topic.
     """
     found = _shares_by_group(model, groups, level)
-    chosen = chosen_topics(topics, found.mean.shape[1], found.mean.mean(axis=0), 12)
+    chosen = chosen_topics(topics, model, found.mean.mean(axis=0), 12)
     names, part = labels(model), found.of(chosen)
     return draw_group_panels(
         part.mean, part.lower, part.upper, groups=part.rows, counts=part.counts, labels=[names[k] for k in chosen],

@@ -138,15 +138,18 @@ def sizes(model: Any) -> FloatArray:
     return topic_sizes(model.doc_topic_, model.corpus_.doc_lengths)
 
 
-def chosen_topics(topics: Any, n_topics: int, largest: FloatArray | None = None, most: int | None = None) -> Int64Array:
-    """Topics by number. Without any given: all, or the ``most`` largest, in the order of their numbers."""
+def chosen_topics(topics: Any, model: Any, largest: FloatArray | None = None, most: int | None = None) -> Int64Array:
+    """Numbers of topics that are given by number or name. Without any given: all, or the ``most`` largest, in order."""
+    n_topics = len(model.topic_names_)
     if topics is None:
         if largest is None or most is None or most >= n_topics:
             return np.arange(n_topics)
         return np.sort(np.argsort(-largest, kind="stable")[:most])
+    if isinstance(topics, list | tuple):
+        topics = [model._topic_number(topic) if isinstance(topic, str) else topic for topic in topics]
     chosen = as_array("topics", topics)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-        raise InputError(f"topics={shown(topics)} must be a list of topic numbers.")
+        raise InputError(f"topics={shown(topics)} must be a list of topic numbers or names.")
     if chosen.min() < 0 or chosen.max() >= n_topics:
         raise InputError(f"topics={shown(topics)} must name some of the topics 0 to {n_topics - 1}.")
     return np.asarray(chosen, np.int64)

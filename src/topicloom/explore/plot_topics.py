@@ -30,14 +30,14 @@ _LARGEST_CIRCLE = 2200.0  # points², of a topic with a fifth of the tokens
 
 
 def topics(
-    model: Any, topics: Sequence[int] | None = None, *, n_words: int = 8, by: By = "probability", columns: int = 4
+    model: Any, topics: Sequence[int | str] | None = None, *, n_words: int = 8, by: By = "probability", columns: int = 4
 ) -> Any:
     """Bars of the best words of each topic, one panel per topic.
 
     Parameters
     ----------
     model : fitted topic model
-    topics : sequence of int, default=None
+    topics : sequence of int or str, default=None
         Topic numbers, in the order of the panels. None: all.
     n_words : int, default=8
         Words per topic.
@@ -61,7 +61,7 @@ def topics(
     2
     """
     names, words = labels(model), _words(model, n_words, by)
-    chosen = chosen_topics(topics, len(names))
+    chosen = chosen_topics(topics, model)
     figure, panels = panels_of(len(chosen), columns, (_PANEL, 0.45 + 0.22 * n_words))
     shares = sizes(model)
     for ax, k in zip(panels, chosen.tolist(), strict=True):
@@ -70,13 +70,14 @@ def topics(
     return figure
 
 
-def topic(model: Any, topic: int, *, n_words: int = 15, by: By = "probability", ax: Any = None) -> Any:
+def topic(model: Any, topic: int | str, *, n_words: int = 15, by: By = "probability", ax: Any = None) -> Any:
     """Bars of the best words of one topic.
 
     Parameters
     ----------
     model : fitted topic model
-    topic : int
+    topic : int or str
+        Its number or its name.
     n_words, by
         As of ``topics``.
     ax : matplotlib.axes.Axes, default=None
@@ -87,7 +88,7 @@ def topic(model: Any, topic: int, *, n_words: int = 15, by: By = "probability", 
     matplotlib.axes.Axes
     """
     names = labels(model)
-    (k,) = chosen_topics([topic], len(names)).tolist()
+    (k,) = chosen_topics([topic], model).tolist()
     ax = axes_of(ax, (4.5, 0.8 + 0.22 * n_words))
     word_bars(ax, *_words(model, n_words, by)[k])
     ax.set_title(names[k], fontsize="medium", loc="left")
@@ -118,13 +119,13 @@ def word_bars(ax: Any, words: list[str], values: FloatArray, fill: str = COLORS[
 # -- the map -----------------------------------------------------------------------------------------------------
 
 
-def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int = 3, ax: Any = None) -> Any:
+def topic_map(model: Any, topics: Sequence[int | str] | None = None, *, n_words: int = 3, ax: Any = None) -> Any:
     """Topics as circles in a plane: near if they share words, large if they have many tokens.
 
     Parameters
     ----------
     model : fitted topic model
-    topics : sequence of int, default=None
+    topics : sequence of int or str, default=None
         Topics that are named beside the map. None: all, up to the 30 largest. Every topic has its circle and number.
     n_words : int, default=3
         Words in a name.
@@ -154,7 +155,7 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
     ax.set(xticks=[], yticks=[])
     ax.set_xlabel(f"first dimension ({found.explained[0]:.0%} of the distances)")
     ax.set_ylabel(f"second dimension ({found.explained[1]:.0%})")
-    listed = chosen_topics(topics, len(names), share, 30)
+    listed = chosen_topics(topics, model, share, 30)
     key = "\n".join(f"{names[k]} ({share[k]:.1%})" for k in listed.tolist())
     ax.annotate(key, (1.02, 1.0), xycoords="axes fraction", va="top", fontsize="small", linespacing=1.35)
     _write_numbers(ax, found.places, np.sqrt(area) / 2)

@@ -235,9 +235,14 @@ class SupervisedTopics(TopicModel):
 
     def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
         """The topics that push most toward each class, or down and up: class, topic, weight, likeliest words."""
+        return to_frame(self._class_topic_columns(n_topics, n_words), frame)
+
+    def _class_topic_columns(self, n_topics: int, n_words: int) -> dict[str, Any]:
         rows = self.class_topic_rows(n_topics, n_words)
         names = ("class", "topic", "weight", "words")
-        return to_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), frame)
+        columns: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        # Names are those of the published chain's topics; other groups of tasks have topics of their own.
+        return tables.with_names(columns, self.topic_names_ if len(self._groups) == 1 else None)
 
     def class_topic_rows(self, n_topics: int = 3, n_words: int = 8) -> list[tuple[Any, int, float, str]]:
         """The same as a list of tuples."""

@@ -80,7 +80,8 @@ class NamedTopics:
         ----------
         names : sequence of str, dict or path
             * a sequence: the name of each topic, None for one without;
-            * a dict: names by topic number. Other topics keep theirs; None takes a name away;
+            * a dict: names by topic, which is given by its number or the name that it has. Other topics keep theirs;
+              None takes a name away;
             * the path of a JSON file: one that the explorer exported, or one that holds such a list or dict.
         any_model : bool, default=False
             Whether to take an exported file of another model. Topic numbers of two models have nothing in common.
@@ -106,7 +107,7 @@ class NamedTopics:
         if isinstance(names, str | os.PathLike):
             names = _read_file(Path(names), self._names_key(), any_model)
         n = self._n_named()
-        given = _by_number(names, n, self._topic_names or (None,) * n)
+        given = _by_number(names, n, self._topic_names or (None,) * n, self.topic_names_)
         _check_distinct([mine if name is None else name for name, mine in zip(given, self._own_names(), strict=True)])
         self._topic_names = given if any(name is not None for name in given) else None
         return self
@@ -196,14 +197,14 @@ class NamedTopics:
 # -- what a name may be ----------------------------------------------------------------------------------------------
 
 
-def _by_number(names: Any, n_topics: int, before: Names) -> Names:
+def _by_number(names: Any, n_topics: int, before: Names, known: Names = ()) -> Names:
     """A name, or None, for each topic."""
     if names is None:
         return (None,) * n_topics
     if isinstance(names, Mapping):
         found = list(before)
         for topic, name in names.items():
-            found[_number(topic, n_topics)] = _name(topic, name)
+            found[_number(topic, n_topics, known)] = _name(topic, name)
         return tuple(found)
     if isinstance(names, bytes | Set) or not isinstance(names, Iterable):
         raise InputError(f"names is {shown(names)}; {_FORMS}.")
@@ -216,8 +217,10 @@ def _by_number(names: Any, n_topics: int, before: Names) -> Names:
     return tuple(_name(k, name) for k, name in enumerate(listed))
 
 
-def _number(topic: Any, n_topics: int) -> int:
-    text = isinstance(topic, str) and topic.isdecimal() and topic.isascii()
+def _number(topic: Any, n_topics: int, known: Names) -> int:
+    text = isinstance(topic, str) and topic.isdecimal() and topic.isascii()  # as in JSON, whose keys are strings
+    if not text and isinstance(topic, str) and topic in known:
+        return known.index(topic)
     number = int(topic) if text else topic
     right = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if not right or not 0 <= number < n_topics:

@@ -1,4 +1,4 @@
-"""Results as data frames, of pandas or polars."""
+"""Results as tables: data frames of pandas, polars or pyarrow, or plain rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -47,27 +47,44 @@ def relevant_words(
 def topics_frame(
     topics: FloatArray, vocabulary: Sequence[str], n_words: int, frame: Any, names: Names | None = None
 ) -> Any:
-    """One row for each topic and rank: topic, its name if any topic has one, rank (from 1), word, probability."""
+    """One row for each topic and rank, as a frame."""
+    return to_frame(word_columns(topics, vocabulary, n_words, names), frame)
+
+
+def word_columns(
+    topics: FloatArray, vocabulary: Sequence[str], n_words: int, names: Names | None = None
+) -> dict[str, Any]:
+    """Columns of topics' words: topic, its name if any topic has one, rank (from 1), word, probability."""
     numbers = top_word_numbers(topics, n_words)
     n_topics, n = numbers.shape
-    named = {"name": [name or "" for name in names for _ in range(n)]} if names and any(names) else {}
-    return to_frame(
-        {
-            "topic": np.repeat(np.arange(n_topics), n),
-            **named,
-            "rank": np.tile(np.arange(1, n + 1), n_topics),
-            "word": [vocabulary[v] for v in numbers.ravel().tolist()],
-            "probability": np.take_along_axis(topics, numbers, axis=1).ravel(),
-        },
-        frame,
-    )
+    columns = {
+        "topic": np.repeat(np.arange(n_topics), n),
+        "rank": np.tile(np.arange(1, n + 1), n_topics),
+        "word": [vocabulary[v] for v in numbers.ravel().tolist()],
+        "probability": np.take_along_axis(topics, numbers, axis=1).ravel(),
+    }
+    return with_names(columns, names)
+
+
+def with_names(columns: dict[str, Any], names: Names | None) -> dict[str, Any]:
+    """The columns with topics' names behind their numbers, "" for those without, if any topic has a name."""
+    if not names or not any(names):
+        return columns
+    own = {"name": [names[k] or "" for k in columns["topic"]]}
+    place = list(columns).index("topic") + 1
+    items = list(columns.items())
+    return dict([*items[:place], *own.items(), *items[place:]])
 
 
 def topic_columns(n_topics: int, names: Names | None, taken: Iterable[str] = ()) -> list[str]:
     """What columns of topics are called: a topic's name, or ``topic_3`` if it has none or the name is taken."""
-    plain = [f"topic_{k}" for k in range(n_topics)]
+    return named_columns([f"topic_{k}" for k in range(n_topics)], names, taken)
+
+
+def named_columns(plain: Sequence[str], names: Names | None, taken: Iterable[str] = ()) -> list[str]:
+    """Topics' names, or plain ones of those that have none or whose name is taken. No two are the same."""
     reserved = {*taken, *plain}
-    given = names or (None,) * n_topics
+    given = names or (None,) * len(plain)
     return [own if name is None or name in reserved else name for own, name in zip(plain, given, strict=True)]
 
 

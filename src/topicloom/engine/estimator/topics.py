@@ -23,6 +23,7 @@ from topicloom.engine.estimator.function_words import report_function_words
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
 from topicloom.engine.estimator.reading import check_one_target, new_corpus, read_once, training_corpus
+from topicloom.engine.estimator.vocabulary import NamedWords
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.probes import probes_of
@@ -38,7 +39,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTopics, FittedModel):  # type: ignore[misc]
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTopics, FittedModel, NamedWords):  # type: ignore[misc]
     """A fitted topic model. Subclasses bring the parameters and ``fit``."""
 
     estimator: Estimator
@@ -259,7 +260,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
     # -- tables --------------------------------------------------------------------------------------------------
 
     def topics_frame(self, n_words: int = 10, *, frame: str | None = None) -> Any:
-        """The likeliest words of each topic: topic, rank, word, probability. ``frame`` is "pandas" or "polars".
+        """The likeliest words of each topic: topic, rank, word, probability.
+
+        ``frame`` is "pandas", "polars", "pyarrow" or "rows"; by default the first of them that is installed, where
+        "rows" (``topicloom.corpus.Rows``) needs nothing.
 
         If topics have names, there is a column ``name``; it is empty for those that have none.
         """
@@ -297,6 +301,21 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
 
     def _html_content(self) -> html.Content:
         return html.topic_content(self)
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Names of what ``transform`` gives: of each topic its name or label, or ``lda3`` for topic 3 of an LDA.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used; scikit-learn's tools pass it.
+
+        Returns
+        -------
+        ndarray of str objects, of shape (n_topics,)
+        """
+        plain = super().get_feature_names_out(input_features).tolist()
+        return np.array(tables.named_columns(plain, self.topic_names_), dtype=object)
 
     # -- input ---------------------------------------------------------------------------------------------------
 
