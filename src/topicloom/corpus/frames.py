@@ -16,10 +16,10 @@ from topicloom.corpus._columns import (
     time_kind,
     to_group,
     to_id,
-    to_labels,
     to_response,
     to_time,
 )
+from topicloom.corpus._labels import LabelCells
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
@@ -39,14 +39,17 @@ def from_frame(
     group: str | None = None,
     response: str | None = None,
     time: str | None = None,
+    label_separator: str | None = None,
     **text_options: Any,
 ) -> Corpus:
     """Corpus from a pandas, polars or pyarrow table, a document a row.
 
     ``text`` names the column of texts, and ``text_options`` are those of ``from_texts``. Without ``text`` every
     column that is not named for something else holds the counts of one word, whose name is the column's. A cell
-    of the ``label`` column is a list, or a string of labels separated by blanks; null is no label.
+    of the ``label`` column is a list, a JSON list or one label; with a ``label_separator`` such as ``","`` its labels
+    are separated by that. Null is no label.
     """
+    labels = LabelCells(label_separator)
     table = _as_table(frame)
     roles = {"text": text, "id": id, "label": label, "group": group, "response": response, "time": time}
     named = {role: column for role, column in roles.items() if column is not None}
@@ -55,7 +58,7 @@ def from_frame(
             raise InputError(f"{role}={shown(column)}: the frame has no such column; it has {_listed(table.columns)}.")
     converters: dict[str, Callable[[Any], Any]] = {
         "ids": to_id,
-        "labels": to_labels,
+        "labels": labels,
         "groups": to_group,
         "responses": to_response,
     }
@@ -64,6 +67,7 @@ def from_frame(
         for field, convert in converters.items()
         if field.removesuffix("s") in named
     }
+    labels.warn(f"column {label!r}")
     if group is not None:
         metadata["groups"] = joined_groups(metadata["groups"])
     if time is not None:
