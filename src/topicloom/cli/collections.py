@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading
 from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table, table_width
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import write_rows
@@ -59,7 +59,7 @@ class Compounding:
 
 
 def fit_collections(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],

@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, NewInputs, Reading
 from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
@@ -63,7 +63,7 @@ class Labeling:
 
 
 def fit_labels(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],
@@ -101,7 +101,7 @@ def fit_labels(
 
 def predict(
     directory: ModelDir,
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="New documents.", show_default=False)],
+    input: NewInputs,
     reading: Reading,
     out: Annotated[
         Path | None,
@@ -178,12 +178,14 @@ def _records(
 def _write_csv(
     file: IO[str], corpus: "Corpus", labels: list[tuple[Any, ...]], p: "FloatArray | None", classes: "AnyArray"
 ) -> None:
-    """A line a document: id, labels with blanks between them (a JSON list if one has a blank), probabilities."""
+    """A line a document: id, its label (a JSON list if there are several), probabilities."""
     names = [] if p is None else [f"p_{name}" for name in classes.tolist()]
     rows = []
     for record in _records(corpus, labels, p, classes):
         own = [str(name) for name in record["labels"]]
-        text = json_text.dumps(own, ensure_ascii=False) if any(" " in name for name in own) else " ".join(own)
+        text = (
+            json_text.dumps(own, ensure_ascii=False) if len(own) > 1 or any(n[:1] == "[" for n in own) else "".join(own)
+        )
         rows.append([record["id"], text, *record.get("probabilities", {}).values()])
     write_rows(file, ["id", "labels", *names], rows)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from topicloom.models import LDA
 
 NewInput = Annotated[
-    Path | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
+    list[Path] | None, typer.Argument(metavar="[INPUT…]", help="Documents that were held out.", show_default=False)
 ]
 
 GroupColumn = Annotated[
@@ -108,8 +108,8 @@ def transform(
     directory: ModelDir,
     reading: Reading,
     input: Annotated[
-        Path | None,
-        typer.Argument(metavar="[INPUT]", help="New documents; without them, those of the fit.", show_default=False),
+        list[Path] | None,
+        typer.Argument(metavar="[INPUT…]", help="New documents; without them, those of the fit.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
@@ -130,7 +130,7 @@ def transform(
     if out is not None and out.suffix not in suffixes:
         raise InputError(f"{out}: the name must end in .csv, .jsonl or .npy, which says what to write.")
     model = load_topics(directory).set_params(n_jobs=jobs)
-    if input is None:
+    if not input:
         corpus, theta = model.corpus_, model.doc_topic_
     else:
         corpus = reading.read_new(input, model, ["id_column", *_collections(model)], group_column=group_column)
@@ -279,9 +279,9 @@ def evaluate(
     if hasattr(model, "predict_labels"):
         _evaluate_labels(directory, model, reading, input, measures, label_column, json)
         return
-    wanted = _wanted(measures, input is not None)
+    wanted = _wanted(measures, bool(input))
     held_out = None
-    if input is not None:
+    if input:
         held_out = reading.read_new(input, model, _collections(model), group_column=group_column)
         tell_unknown(held_out)
     scores: dict[str, float] = {}
@@ -314,7 +314,7 @@ def evaluate(
         show_table(None, [("measure", False), ("value", True)], rows)
 
 
-def _nothing_to_compare(role: str, reading: Reading, input: Path) -> InputError:
+def _nothing_to_compare(role: str, reading: Reading, input: list[Path]) -> InputError:
     return InputError(
         f"the documents have no {role}s to compare with; name their column with --{role}-column."
         + reading.columns_of(input)
@@ -325,14 +325,14 @@ def _evaluate_supervised(
     directory: Path,
     model: Any,
     reading: Reading,
-    input: Path | None,
+    input: list[Path] | None,
     label_column: str | None,
     response_column: str | None,
     json: bool,
 ) -> None:
     from topicloom.cli.supervised import supervised_scores
 
-    if input is None:
+    if not input:
         raise InputError("a supervised model is scored on documents with classes or numbers; give a file of them.")
     role = "response" if model._kind == "regression" else "label"
     corpus = reading.read_new(
@@ -352,14 +352,14 @@ def _evaluate_labels(
     directory: Path,
     model: Any,
     reading: Reading,
-    input: Path | None,
+    input: list[Path] | None,
     measures: str | None,
     label_column: str | None,
     json: bool,
 ) -> None:
     from topicloom.cli.labels import label_measures
 
-    if input is None:
+    if not input:
         raise InputError("a model of labels is scored on documents with labels; give a file of them.")
     corpus = reading.read_new(input, model, ["label_column"], label_column=label_column)
     if corpus.labels is None:

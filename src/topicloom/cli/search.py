@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading, listed
 from topicloom.cli._run import INTERRUPTED, Jobs, Json, say, show_json, show_table, table_width
 from topicloom.cli.fitting import Quiet
 from topicloom.cli.results import write_rows
@@ -75,7 +75,7 @@ class Searching:
 
 
 def search_topics(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     searching: Searching,
     reading: Reading,
     cutting: Cutting,
@@ -102,7 +102,7 @@ def search_topics(
         pyplot()  # refuses before the search if matplotlib is missing
     corpus = reading.read(input, **cutting.options())
     if not quiet:
-        say(f"read {input}: {corpus!r}")
+        say(f"read {listed(input)}: {corpus!r}")
     from topicloom.diagnostics import search_topics as run
 
     try:

@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading
 from topicloom.cli._run import Jobs, Json, say, show_json, show_table
 from topicloom.cli.fitting import Quiet, fit_to, read_for, summary, tell_stopped
 from topicloom.cli.results import as_text, tell_unknown, unknown_words_told, write_rows
@@ -63,7 +63,7 @@ class Supervision:
 
 
 def fit_supervised(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],

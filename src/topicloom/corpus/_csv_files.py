@@ -72,7 +72,7 @@ def _named(
     if len(header) == 1 and (other := _other_delimiter(header[0], delimiter)):
         columns = [column.strip().strip("\"'") for column in header[0].split(other)]
         if roles["text"] in columns or header[0] not in roles.values():
-            raise _wrong_delimiter(source, "the header", header[0], delimiter, other, columns)
+            raise _wrong_delimiter(source, "the header", header[0], delimiter, other)
     check_columns(source, roles, header, "line 1")
     where = {role: header.index(column) for role, column in roles.items()}
     return _rows(source, records, where, len(header), "the header")
@@ -87,7 +87,7 @@ def _numbered(
         return
     unclear = "text" not in roles or max(map(int, roles.values())) > 0
     if len(first) == 1 and unclear and (other := _other_delimiter(first[0], delimiter)):
-        raise _wrong_delimiter(source, "the first record", first[0], delimiter, other, first[0].split(other))
+        raise _wrong_delimiter(source, "the first record", first[0], delimiter, other)
     if "text" not in roles and len(first) > 1:
         raise MissingColumnError(f"{source}, line {line}", "text", None, _numbered_cells(first), header=False)
     where = {role: int(column) for role, column in {"text": "0", **roles}.items()}
@@ -130,12 +130,10 @@ def _other_delimiter(line: str, delimiter: str) -> str | None:
     return best if counts[best] else None
 
 
-def _wrong_delimiter(
-    source: Source, what: str, line: str, delimiter: str, other: str, columns: list[str]
-) -> InputError:
+def _wrong_delimiter(source: Source, what: str, line: str, delimiter: str, other: str) -> InputError:
     return InputError(
-        f"{source}, line 1: {what} is one field, {line[:60]!r}. Its columns look separated by {other!r}, not "
-        f"{delimiter!r}, which gives {len(columns)}; give delimiter={name_of(other)!r}."
+        f"{source}, line 1: {what} is one field, {line[:60]!r}. Its columns look separated by "
+        f"{name_of(other)!r}, not {name_of(delimiter)!r}; give delimiter={name_of(other)!r}."
     )
 
 

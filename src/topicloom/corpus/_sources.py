@@ -22,7 +22,9 @@ def found_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
     if isinstance(given, str | os.PathLike):
         return _matching(given)
     if not isinstance(given, Sequence) or isinstance(given, bytes):
-        raise InputError(f"path is {shown(given)}; expected a path, a pattern as 'speeches/*.txt', or a list.")
+        raise InputError(
+            f"path must be a path, a pattern such as 'speeches/*.txt', or a list of them, not {shown(given)}."
+        )
     if not given:
         raise InputError("path is an empty list; give at least one file.")
     return [path for one in given for path in _matching(one)]
