@@ -75,7 +75,7 @@ def _plain_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        say(f"warning: {message}")
+        say(f"warning: {in_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

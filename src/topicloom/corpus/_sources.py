@@ -85,7 +85,7 @@ class Files:
         if passed or n_links:
             kinds = Counter(Path(name).suffix or "no ending" for name in passed)
             told = [f"{n:,} with {kind}" for kind, n in kinds.most_common(4)]
-            told += [counted(n_links, "links, devices or packed files")] if n_links else []
+            told += [f"{n_links:,} links, devices or packed files"] if n_links else []
             warn(
                 f"{self.described}: of {counted(len(self._found) + n_links, 'files')}, {len(self.names):,} that end in "
                 f"{_listed(endings)} are read, and the others passed over ({', '.join(told)}).",

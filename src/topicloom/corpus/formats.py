@@ -284,7 +284,8 @@ def _by_contents(files: Files) -> str:
             f"{files.described} holds no corpus: neither docword.npz nor files whose names tell a format of texts, "
             f"such as .txt or .csv{only}. {files.contents()}"
         )
-    told = ", ".join(f"{n:,} {name}" for name, n in counts.most_common() if name in known)
+    known = dict(sorted(known.items(), key=lambda found: -found[1]))
+    told = ", ".join(f"{n:,} {name}" for name, n in known.items())
     names = " or ".join(f"format={('files' if name == 'txt' else name)!r}" for name in known)
     raise InputError(f"{files.described} holds files of several formats ({told}); say which to read, with {names}.")
 
