@@ -87,8 +87,8 @@ class Files:
             told = [f"{n:,} with {kind}" for kind, n in kinds.most_common(4)]
             told += [f"{n_links:,} links, devices or packed files"] if n_links else []
             warn(
-                f"{self.described}: of {counted(len(self._found) + n_links, 'files')}, {len(self.names):,} that end in "
-                f"{_listed(endings)} are read, and the others passed over ({', '.join(told)}).",
+                f"{self.described}: {len(self.names):,} of {len(self._found) + n_links:,} files are read, those that "
+                f"end in {_listed(endings)}; passed over: {', '.join(told)}.",
                 SkippedFilesWarning,
             )
         return self
