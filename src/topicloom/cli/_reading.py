@@ -32,8 +32,10 @@ _ROLES = {
     "time": "times",
 }
 
-Inputs = Annotated[list[Path], typer.Argument(metavar="INPUT…", help=f"{_INPUT}.", show_default=False)]
-NewInputs = Annotated[list[Path], typer.Argument(metavar="INPUT…", help=f"New documents: {_INPUT.lower()}.")]
+Inputs = Annotated[list[Path], typer.Argument(metavar="INPUT", help=f"{_INPUT}.", show_default=False)]
+NewInputs = Annotated[
+    list[Path], typer.Argument(metavar="INPUT", help=f"New documents: {_INPUT.lower()}.", show_default=False)
+]
 Paths = Path | Sequence[Path]
 
 
@@ -66,7 +68,7 @@ class Reading:
     ] = None
     folder_labels: Annotated[
         str | None,
-        Option(help="Labels of texts in sub-folders: first (folder), path, or none.", metavar="first|path|none"),
+        Option(help="Labels of texts in sub-folders: first (folder), path, or none.", metavar="WHICH"),
     ] = None
     suffix: Annotated[
         str | None, Option(help="How names of texts in a folder end (default: .txt; '' for all).", metavar="END")

@@ -23,7 +23,7 @@ _TABLES = ("doc-topics", "topic-words")
 
 def convert(
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="INPUT…", help="A corpus, a MALLET state, or a model's directory.")
+        list[Path], typer.Argument(metavar="INPUT", help="A corpus, a MALLET state, or a model's directory.")
     ],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; .gz names are gzipped.")],
     reading: Reading,
@@ -58,7 +58,9 @@ def convert(
         say(f"{corpus!r} is in {', '.join(map(str, files))}.")
         return
     if kind == "corpus":
-        raise InputError(f"{listed(inputs)} is a corpus, without topics; --to {to} needs a model or a MALLET state.")
+        raise InputError(
+            f"{listed(inputs)} is a corpus, which has no topics; --to {to} needs a model or a MALLET state."
+        )
     if to == _STATE:
         from topicloom.mallet import write_state
 

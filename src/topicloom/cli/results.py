@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from topicloom.models import LDA
 
 NewInput = Annotated[
-    list[Path] | None, typer.Argument(metavar="[INPUT…]", help="Documents that were held out.", show_default=False)
+    list[Path] | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
 ]
 
 GroupColumn = Annotated[
@@ -109,7 +109,7 @@ def transform(
     reading: Reading,
     input: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[INPUT…]", help="New documents; without them, those of the fit.", show_default=False),
+        typer.Argument(metavar="[INPUT]", help="New documents; without them, those of the fit.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
