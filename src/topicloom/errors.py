@@ -61,6 +61,14 @@ class UnknownGroupsWarning(UserWarning):
     """No label of new documents' collections is one that the model knows."""
 
 
+class LabelsWarning(UserWarning):
+    """Cells with labels look as if another character separated them."""
+
+
+class SkippedFilesWarning(UserWarning):
+    """Files of a folder or an archive were not read."""
+
+
 class SeedWordWarning(UserWarning):
     """A seed word is not in the vocabulary and has no effect."""
 

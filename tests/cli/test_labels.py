@@ -35,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 words = " ".join(rng.choice(" ".join(THEMES[name] for name in own).split(), 20))
                 writer.writerow([f"{part}-{d}", words, " ".join(own)])
     args = ["fit-labels", folder / "train.csv", "--out", folder / "model", "--label-column", "tags", "--sweeps", "40",
-            "--burn-in", "20", "--holdout", "0.3"]  # fmt: skip
+            "--burn-in", "20", "--holdout", "0.3", "--label-separator", "space"]  # fmt: skip
     result = run(*args)
     assert result.exit_code == 0, result.output
     assert "the model is in" in result.stderr
@@ -57,7 +57,11 @@ def test_predict_and_evaluate(files: Path) -> None:
     assert [row["id"] for row in rows] == [f"test-{d}" for d in range(15)]
     model = topicloom.load(files / "model")
     texts = [row["text"] for row in csv.DictReader((files / "test.csv").read_text().splitlines())]
-    assert [tuple(row["labels"].split()) for row in rows] == model.predict_labels(texts)
+    read = [tuple(json.loads(row["labels"])) if row["labels"][:1] == "[" else (row["labels"],) for row in rows]
+    assert read == model.predict_labels(texts)
+    assert any(len(own) > 1 for own in read)
+    back = topicloom.read(files / "labels.csv", text_column="id", label_column="labels")
+    assert list(back.labels or ()) == read
     done = run("evaluate", files / "model", files / "test.csv", "--label-column", "tags", "--json")
     scores = json.loads(done.stdout)["scores"]
     assert scores["micro_f1"] > 0.8
@@ -115,7 +119,7 @@ def test_the_other_models(files: Path, kind: str) -> None:
     out = files / kind
     more = ["--label-topics", "2"] if kind == "dependency" else []
     done = run("fit-labels", files / "train.csv", "--out", out, "--label-column", "tags", "--model", kind, "--sweeps",
-               "60", "--quiet", "--json", "--method", "cvb0", *more)  # fmt: skip
+               "60", "--quiet", "--json", "--method", "cvb0", "--label-separator", " ", *more)  # fmt: skip
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["labels"] == 3
     assert type(topicloom.load(out)).__name__ == {"labeled": "LabeledLDA", "dependency": "DependencyLDA"}[kind]

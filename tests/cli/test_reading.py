@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 import topicloom
 from topicloom.cli import app
 from topicloom.corpus import formats
+from topicloom.explore.report import command_of
 
 THEMES = {"water": "river water fish boat lake shore", "money": "money loan credit rate cash debt"}
 COLUMNS = ["name", "text", "review", "tags", "stars", "price"]
@@ -155,12 +156,65 @@ def test_how_it_was_read_survives_saving_and_more_sweeps(files: Path, tmp_path: 
     done("transform", tmp_path / "again", files / "test.csv")
 
 
-def test_a_model_that_was_fitted_in_python_remembers_nothing(files: Path, tmp_path: Path) -> None:
-    corpus = topicloom.read(files / "train.csv", delimiter=";", text_column="review")
+def test_a_model_that_was_fitted_in_python_remembers_how_read_read(files: Path, tmp_path: Path) -> None:
+    corpus = topicloom.read(files / "train.csv", delimiter="semicolon", text_column="review", id_column="name")
     topicloom.LDA(2, max_iter=3, random_state=0).fit(corpus).save(tmp_path / "m")
-    write_table(tmp_path / "plain.csv", rows_of(4, 2), ["text"])
-    done("transform", tmp_path / "m", tmp_path / "plain.csv")
-    assert "Name the right one with --text-column." in refused("transform", tmp_path / "m", files / "nameless.csv")
+    named = ["--delimiter", ";", "--text-column", "review", "--id-column", "name"]
+    plain = done("transform", tmp_path / "m", files / "test.csv")
+    assert plain.stdout == done("transform", tmp_path / "m", files / "test.csv", *named).stdout
+    assert "there is no column 'review', from which the fit read its texts" in refused(
+        "transform", tmp_path / "m", write_table(tmp_path / "plain.csv", rows_of(4, 2), ["text"])
+    )
+    from_matrix = topicloom.LDA(2, max_iter=3, random_state=0).fit(topicloom.from_texts(["river money"] * 3))
+    from_matrix.save(tmp_path / "n")
+    done("transform", tmp_path / "n", tmp_path / "plain.csv")  # nothing was read, and options have their defaults
+
+
+def test_tables_without_a_header_and_separated_labels_are_remembered(tmp_path: Path) -> None:
+    lines = [f"d{d}\t{'sport;uk' if d % 2 else 'money'}\t{THEMES['water' if d % 2 else 'money']}\n" for d in range(12)]
+    (tmp_path / "train.txt").write_text("".join(lines))
+    named = ["--delimiter", "tab", "--no-header", "--text-column", "2", "--id-column", "0", "--label-column", "1"]
+    told = done("fit-labels", tmp_path / "train.txt", "--out", tmp_path / "one", *named, "--method", "cvb0", "-n", 3,
+                "--burn-in", 1, "-q").stderr  # fmt: skip
+    assert "6 of 12 cells look like several labels separated by ';', such as 'sport;uk', and are read as one" in told
+    assert "Give --label-separator ';' to split them, or --label-separator 'none' if each cell is one label." in told
+    told = done("fit-labels", tmp_path / "train.txt", "--out", tmp_path / "m", *named, "--label-separator", ";", "-q",
+                "--method", "cvb0", "-n", 3, "--burn-in", 1).stderr  # fmt: skip
+    assert "warning" not in told
+    assert topicloom.load(tmp_path / "m").classes_.tolist() == ["money", "sport", "uk"]
+    plain = done("evaluate", tmp_path / "m", tmp_path / "train.txt", "--json")
+    assert "asked" not in plain.stderr
+    said = done("evaluate", tmp_path / "m", tmp_path / "train.txt", "--json", *named, "--label-separator", "semicolon")
+    assert (said.stdout, said.stderr) == (plain.stdout, plain.stderr)
+    other = done("evaluate", tmp_path / "m", tmp_path / "train.txt", "--json", "--label-separator", "none").stderr
+    assert "--label-separator none is used, as asked; the fit had ;." in other
+    assert done("predict", tmp_path / "m", tmp_path / "train.txt").stdout.splitlines()[1].startswith("d0,")
+    assert "give --no-header" not in refused("transform", tmp_path / "m", tmp_path / "train.txt", "--header")
+
+
+def test_folders_archives_and_several_files(tmp_path: Path) -> None:
+    for d in range(12):
+        theme = "water" if d % 2 else "money"
+        path = tmp_path / "talks" / theme / f"{d:02d}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{THEMES[theme]}\n{THEMES[theme]}\n")
+    done("fit", tmp_path / "talks", "--out", tmp_path / "m", "-k", 2, "-n", 5, "-q")
+    model = topicloom.load(tmp_path / "m")
+    assert model.corpus_.ids[:2] == ("money/00.txt", "money/02.txt")
+    assert model.corpus_.labels[-1] == ("water",)
+    given = [tmp_path / "talks" / "*" / "*.txt", *sorted((tmp_path / "talks").rglob("*.txt"))]
+    expected = done("transform", tmp_path / "m", tmp_path / "talks").stdout
+    assert done("transform", tmp_path / "m", given[0]).stdout == expected
+    assert done("transform", tmp_path / "m", *given[1:]).stdout == expected
+    one = done("transform", tmp_path / "m", tmp_path / "talks/water/01.txt").stdout  # not a document per line
+    assert len(one.splitlines()) == 2
+    assert "no file matches the pattern" in refused("info", tmp_path / "no*.txt")
+    done("convert", tmp_path / "talks/money", tmp_path / "talks/water", tmp_path / "all.jsonl")
+    assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 12
+    found = done("explore", tmp_path / "m", "--texts", tmp_path / "talks", "--out", tmp_path / "page.html").stderr
+    assert "open it in a browser" in found
+    assert f"topicloom fit {tmp_path / 'talks'} --out model" in (command_of(model) or "")
+    assert "is a model or a run, not a corpus" in refused("fit", tmp_path / "m", "--out", tmp_path / "n")
 
 
 def test_formats_encodings_and_matrices_are_remembered(tmp_path: Path) -> None:
@@ -189,8 +243,8 @@ def test_formats_encodings_and_matrices_are_remembered(tmp_path: Path) -> None:
 
 
 def test_documents_without_labels_are_told_with_the_columns(files: Path, tmp_path: Path) -> None:
-    """Of a model that was fitted in Python, which remembers no column."""
-    corpus = topicloom.read(files / "train.csv", delimiter=";", text_column="review", label_column="tags")
+    """Of a model that was fitted to texts in Python, which remembers no column."""
+    corpus = topicloom.from_texts([row[2] for row in rows_of(20, 1)], labels=[[row[3]] for row in rows_of(20, 1)])
     topicloom.LabeledLDA(max_iter=10, burn_in=5, method="cvb0", random_state=0).fit(corpus).save(tmp_path / "m")
     message = refused("evaluate", tmp_path / "m", files / "comma.csv", "--text-column", "review")
     assert "have no labels to compare with; name their column with --label-column." in message
@@ -215,7 +269,7 @@ def test_a_wrong_delimiter_is_told_with_the_right_one(files: Path, tmp_path: Pat
     asked = ["fit", files / "train.csv", "--out", tmp_path / "m", "--text-column", "review"]
     assert refused(*asked).endswith("Its columns look separated by ';', not ','; give --delimiter ';'.")
     assert refused(*asked, "--delimiter", "|").endswith("look separated by ';', not '|'; give --delimiter ';'.")
-    assert "each must be one character" in refused(*asked, "--delimiter", ";;")
+    assert "must be one character, or a name" in refused(*asked, "--delimiter", ";;")
 
 
 @pytest.mark.parametrize("given", ["klingon", "stop.txt"])

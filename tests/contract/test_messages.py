@@ -339,6 +339,8 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "a table of them": (errors.UnknownWordsWarning, "fitted.doc_topics_frame(['nothing of this is known'])"),
     "unknown groups": (errors.UnknownGroupsWarning, "collections.transform(CORPUS, ['none'] * 6)"),
     "a score": (errors.UnknownGroupsWarning, "collections.score(CORPUS, ['none'] * 6)"),
+    "cells": (errors.LabelsWarning, "corpora.from_frame(pd.DataFrame({'t': TEXTS, 'l': 'a;b'}), text='t', label='l')"),
+    "files": (errors.SkippedFilesWarning, "topicloom.read(Path(topicloom.__file__).parent, suffix='errors.py')"),
     "seed words": (errors.SeedWordWarning, "LDA(2, seed_words={0: ['absent']}, **QUICK).fit(CORPUS)"),
     "interrupted": (errors.InterruptedFitWarning, "LDA(2, **QUICK).fit(CORPUS, callbacks=[stop])"),
     "interrupted, variational": (errors.InterruptedFitWarning,

@@ -241,7 +241,7 @@ def test_a_folder(tmp_path):
 
 
 def test_malformed_folders(tmp_path):
-    refused(tmp_path, "no docword.npz")
+    refused(tmp_path, "neither docword.npz nor files")
     make_folder(tmp_path)
     put(tmp_path / "response.txt", "1\n\n2\n3\n")
     refused(tmp_path, "response.txt, line 2", "a number")

@@ -162,7 +162,8 @@ def test_the_format_is_given_or_known_by_the_name(tmp_path):
 
 def test_a_file_is_there_and_a_file(tmp_path):
     refused(tmp_path / "none.csv", "there is no file")
-    refused(tmp_path, "is a directory", format="csv")
+    refused(tmp_path, "has no file that ends in .csv or .csv.gz", format="csv")
+    refused(tmp_path, "is a directory", format="uci")
     put(tmp_path / "a.csv", "text\n")
     refused(tmp_path / "a.csv", "is a file", format="folder")
     with pytest.raises(InputError, match="path must be"):

@@ -41,7 +41,7 @@ def test_texts_with_metadata(make):
     assert corpus.ordered
     assert corpus.text_options.stop_words == ("the",)
     assert corpus.ids == ("7", "8", "9")
-    assert corpus.labels == (("x", "y"), (), ("new york",))
+    assert corpus.labels == (("x y",), (), ("new york",))
     assert corpus.groups == ("u", "v", "u")
     assert corpus.responses.tolist() == [1.5, 2.0, -3.0]
     assert np.array_equal(corpus.times, np.array(ROWS["when"], "datetime64[us]"))

@@ -1,9 +1,11 @@
 """Inputs that claim much or only look like data are refused at once, by an error of ours, without memory or crash."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
@@ -191,6 +193,26 @@ def test_a_number_beyond_floats_is_no_response_and_no_time_and_stays_a_group(tmp
 
 ARRAY = "{{'descr': '<i8', 'fortran_order': False, 'shape': ({},), }}"
 STATE = b"#doc source pos typeindex type topic\n#alpha : 1\n#beta : 1\n"
+
+
+def packed_zip(files: dict[str, bytes]) -> bytes:
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def packed_tar(kind: bytes, size: int) -> bytes:
+    """A member, or another's name, of so many zeros."""
+    out = BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        info = tarfile.TarInfo("a.txt")
+        info.type, info.size = kind, size
+        archive.addfile(info, BytesIO(bytes(size)))
+    return out.getvalue()
+
+
 HOSTILE: dict[str, tuple[str, bytes | Callable[[], bytes]]] = {
     "LDA-C word": ("a.ldac", b"1 10000000:1\n"),
     "LDA-C word and count": ("a.ldac", b"2 10000000:1 0:2000000000\n"),
@@ -210,6 +232,10 @@ HOSTILE: dict[str, tuple[str, bytes | Callable[[], bytes]]] = {
     "no Matrix Market": ("a.mtx", b"3\n1\n2 3\n"),
     "npz shape": ("a.npz", npz(shape=header(ARRAY.format(2)) + np.array([10**8, 10**8]).tobytes())),
     "npz array": ("a.npz", npz(data=header(ARRAY.format(10**9)))),
+    "zip packed": ("a.zip", lambda: packed_zip({"a.txt": bytes(10**8)})),
+    "zip of many": ("a.zip", lambda: packed_zip({f"{n}.txt": bytes(10**7) for n in range(9)})),
+    "gzipped tar": ("a.tgz", lambda: gzip.compress(packed_tar(b"0", 10**8), 1)),
+    "tar header": ("a.tgz", lambda: gzip.compress(packed_tar(b"L", 10**8), 1)),
     "npz packed": ("a.npz", lambda: npz(indptr=header(ARRAY.format(25_000_001)) + bytes(8 * 25_000_001))),
 }  # fmt: skip
 

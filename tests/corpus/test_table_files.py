@@ -34,7 +34,7 @@ def test_csv(tmp_path, suffix, comma):
     assert corpus.vocabulary == ("lines", "other", "quoted", "two")
     assert corpus.doc_lengths.tolist() == [3, 0, 2]
     assert corpus.ids == ("a", "b", "c")
-    assert corpus.labels == (("x", "y"), ("x", "new york"), ())
+    assert corpus.labels == (("x y",), ("x", "new york"), ())
     assert corpus.groups == ("p", "q", "p")
     assert corpus.responses.tolist() == [1.5, -2, 3]
     assert corpus.times.tolist() == [1999, 2000, 2001]
@@ -55,7 +55,7 @@ def test_csv_without_quoting_and_with_another_delimiter(tmp_path):
     assert read(path, quote=None).vocabulary == ("he", "hello", "said")
     path = put(tmp_path / "b.csv", "text;n\nsome words;1\n")
     assert read(path, delimiter=";").n_tokens == 2
-    refused(path, "delimiter='::' and quote=", "must be one character", delimiter="::")
+    refused(path, "delimiter='::' must be one character, or a name: tab", delimiter="::")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_jsonl(tmp_path):
     put(tmp_path / "a.jsonl", "\n\n".join(json.dumps(record) for record in records))
     corpus = read(tmp_path / "a.jsonl", **COLUMNS)
     assert corpus.ids == ("1", "b", "c")
-    assert corpus.labels == (("x", "2"), (), ("y", "z"))
+    assert corpus.labels == (("x", "2"), (), ("y z",))
     assert corpus.groups == (1, "q", True)
     assert corpus.responses.tolist() == [1, 2.5, 0]
     expected = np.array(["2020-05-01T00:00", "2020-05-02T08:00", "2021-01-01T00:00"], "datetime64[us]")

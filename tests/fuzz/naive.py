@@ -145,26 +145,34 @@ def of_texts(texts: Iterable[str], **metadata: Any) -> Expected:
 COLUMNS = {f"{role}_column": role for role in ("text", "id", "label", "group", "response", "time")}
 
 
-def of_records(records: Sequence[dict[str, Any]]) -> Expected:
-    times = [time_of(record["time"]) for record in records]
-    if any(isinstance(time, float) for time in times):
+def of_records(records: Sequence[dict[str, Any]], separator: str = "") -> Expected:
+    """Rows of a table; those of one without groups and times have none."""
+    known = records[0].keys() if records else ()
+    times = [time_of(record["time"]) for record in records] if "time" in known else None
+    if times is not None and any(isinstance(time, float) for time in times):
         times = [float(time) for time in times]
     return of_texts(
         (record["text"] for record in records),
         ids=[str(record["id"]) for record in records],
-        labels=[labels_of(record["label"]) for record in records],
-        groups=groups_of([record["group"] for record in records]),
+        labels=[labels_of(record["label"], separator) for record in records],
+        groups=groups_of([record["group"] for record in records]) if "group" in known else None,
         responses=[float(record["response"]) for record in records],
         times=times,
     )
 
 
-def labels_of(cell: Any) -> tuple[str, ...]:
+def labels_of(cell: Any, separator: str = "") -> tuple[str, ...]:
     if isinstance(cell, str) and cell.lstrip().startswith("["):
-        cell = json.loads(cell)
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            assert cell.lstrip()[1:].lstrip()[:1] not in tuple("\"'[{")
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ()
-    found = cell.split() if isinstance(cell, str) else cell if isinstance(cell, list) else [cell]
+    if isinstance(cell, str):
+        found = [part.strip() for part in (cell.split(separator) if separator else [cell]) if part.strip()]
+    else:
+        found = cell if isinstance(cell, list) else [cell]
     return tuple(dict.fromkeys(map(str, found)))
 
 

@@ -1,10 +1,11 @@
 """How a command reads a corpus: its options, and those of the fit, which later commands use unless told otherwise."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from topicloom.cli._run import say
@@ -12,18 +13,16 @@ from topicloom.errors import InputError
 
 if TYPE_CHECKING:
     from topicloom.corpus import Corpus
+    from topicloom.corpus._sources import Files
     from topicloom.engine.estimator.topics import TopicModel
 
-_FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt, folder, h5ad or 10x"
-_OF_ONE_FORMAT = (
-    "delimiter",
+_FORMATS = "uci, ldac, svmlight, mtx, npz, mallet, csv, tsv, jsonl, parquet, txt, files, folder, h5ad or 10x"
+_INPUT = "Files, a folder, an archive, or a pattern such as 'speeches/*.txt'"
+_OF_ANY_FORMAT = (
+    "text_column",
+    "label_separator",
     "encoding",
-    "transpose",
-    "layer",
-    "binarize",
-    "feature_type",
-)  # options that say nothing about a file of another format
-_READ_AS_GIVEN = ("text_column", "id_column", "delimiter", "layer", "binarize", "feature_type")
+)  # options that other formats have, too
 _ROLES = {
     "text": "texts",
     "id": "names of documents",
@@ -33,21 +32,51 @@ _ROLES = {
     "time": "times",
 }
 
+Inputs = Annotated[list[Path], typer.Argument(metavar="INPUT", help=f"{_INPUT}.", show_default=False)]
+NewInputs = Annotated[
+    list[Path], typer.Argument(metavar="INPUT", help=f"New documents: {_INPUT.lower()}.", show_default=False)
+]
+Paths = Path | Sequence[Path]
+
 
 @dataclass(frozen=True)
 class Reading:
     """Reading a corpus"""
 
     format: Annotated[
-        str | None, Option("--format", "--from", "-f", help=f"{_FORMATS}; known by the file's name if left out.")
+        str | None, Option("--format", "--from", "-f", help=f"{_FORMATS}; known by the names if left out.")
     ] = None
     vocab: Annotated[Path | None, Option("--vocab", help="Words, one per line, of a file that holds word numbers.")] = (
         None
     )
     text_column: Annotated[str | None, Option(help="Column of a table that holds the texts (default: text).")] = None
     id_column: Annotated[str | None, Option(help="Column that holds the documents' names.")] = None
-    delimiter: Annotated[str | None, Option(help="Character between the columns of a csv file.")] = None
+    delimiter: Annotated[
+        str | None, Option(help="Character between columns, or tab, comma, semicolon, pipe.", metavar="CHAR")
+    ] = None
+    header: Annotated[
+        bool | None,
+        Option(
+            "--header/--no-header",
+            help="A csv or tsv has a line of names, or none: columns are then numbers, from 0.",
+            show_default=False,
+        ),
+    ] = None
+    label_separator: Annotated[
+        str | None,
+        Option(help="Character between labels of a cell, or none: a cell is one label (default).", metavar="CHAR"),
+    ] = None
+    folder_labels: Annotated[
+        str | None,
+        Option(help="Labels of texts in sub-folders: first (folder), path, or none.", metavar="WHICH"),
+    ] = None
+    suffix: Annotated[
+        str | None, Option(help="How names of texts in a folder end (default: .txt; '' for all).", metavar="END")
+    ] = None
     encoding: Annotated[str | None, Option(help="Encoding of texts (default: utf-8).")] = None
+    max_size: Annotated[
+        int | None, Option(help="What a file may claim, or bytes an archive may hold, beyond what is plausible.")
+    ] = None
     transpose: Annotated[
         bool | None,
         Option("--transpose/--no-transpose", help="Rows of an mtx or npz matrix are words.", show_default=False),
@@ -61,103 +90,170 @@ class Reading:
         None
     )
 
-    def read(self, path: Path, **options: Any) -> "Corpus":
+    def options(self) -> dict[str, Any]:
+        """Options of ``topicloom.read``, as they were given."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {name: value for name, value in named.items() if value is not None and name not in ("format", "vocab")}
+        return given if self.transpose else {name: value for name, value in given.items() if name != "transpose"}
+
+    def read(self, paths: Paths, **options: Any) -> "Corpus":
         import topicloom
 
-        own = {name: getattr(self, name) for name in _READ_AS_GIVEN}
-        given = {name: value for name, value in {**own, **options}.items() if value is not None}
-        if "n_jobs" in given and (not path.exists() or "n_jobs" not in _format(path, self.format).options):
+        given = {**self.options(), **{name: value for name, value in options.items() if value is not None}}
+        if "n_jobs" in given and not self._cuts_texts(paths):
             del given["n_jobs"]
-        if self.transpose:
-            given["transpose"] = True
         vocabulary = given.pop("vocabulary", self.vocab)
-        return topicloom.read(path, self.format, vocabulary=vocabulary, encoding=self.encoding or "utf-8", **given)
+        return topicloom.read(paths, self.format, vocabulary=vocabulary, **given)
+
+    def _cuts_texts(self, paths: Paths) -> bool:
+        """Whether the files hold texts."""
+        try:
+            return "token_pattern" in self._format_of(files_of(paths), {})[1].options
+        except InputError:  # which reading will say
+            return False
 
     # -- what a fit leaves for later commands ----------------------------------------------------------------------
 
-    def read_to_fit(self, path: Path, told: dict[str, Any], **options: Any) -> "Corpus":
+    def read_to_fit(self, paths: Sequence[Path], told: dict[str, Any], **options: Any) -> "Corpus":
         """A corpus that knows how it was read; ``told`` are options of the command that say how texts are cut."""
-        corpus = self.read(path, **options)
-        spec = _format(path, self.format)
-        name = self.format or _told_by_name(path)
-        defaults = {"text_column": "text", "encoding": "utf-8", "delimiter": {"csv": ",", "tsv": "\t"}.get(name or "")}
-        values = {**vars(self), **{name: value for name, value in options.items() if name.endswith("_column")}}
-        readable = (*spec.options, *(["encoding"] if spec.encoded else []))
-        kept = {key: values.get(key) or defaults.get(key) for key in readable if key in values}
-        known: dict[str, Any] = {"format": name, "told_by_name": _told_by_name(path), "vocab": self.vocab is not None}
+        corpus = self.read(paths, **options)
         given = {key: value for key, value in {**vars(self), **told}.items() if value is not None}
         command = {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
-        known["command"] = {"input": str(path), "options": command}
-        return replace(corpus, reading={key: value for key, value in {**kept, **known}.items() if value})
+        names = [str(path) for path in paths]
+        how = {"input": names[0] if len(names) == 1 else names, "options": command}
+        return replace(corpus, reading={**(corpus.reading or {}), "command": how})
 
     def read_new(
         self,
-        path: Path,
+        paths: Paths,
         model: "TopicModel",
         wanted: Collection[str] = (),
         *,
         keep_texts: bool = False,
-        **columns: str | None,
+        **columns: Any,
     ) -> "Corpus":
         """Documents for a model, in its vocabulary, read and cut as those that it was fitted on.
 
         ``columns`` are options of the command that name columns, and ``wanted`` those of them (and ``id_column``) that
         are read as in the fit if they are not given.
         """
-        if not path.exists():
-            raise InputError(f"there is no file {path}.")
-        kept = dict(model._reading or {})
-        format = self.format
-        if format is None and "format" in kept and _told_by_name(path) == kept.get("told_by_name"):
-            format = kept["format"]
-        spec = _format(path, format)
-        given = {"text_column": self.text_column, "id_column": self.id_column, **columns}
-        given |= {name: getattr(self, name) for name in _OF_ONE_FORMAT}
-        same = (format or _told_by_name(path)) == kept.get("format")
-        usable = {"text_column", *wanted, *(_OF_ONE_FORMAT if same else ())} & {*spec.options, "encoding"}
-        chosen, remembered = _chosen(given, {name: kept[name] for name in usable if name in kept})
-        own = {name: chosen.pop(name, None) for name in ("text_column", "id_column", *_OF_ONE_FORMAT)}
-        as_fitted = replace(self, format=format, **own)
+        files = files_of(paths)
+        kept = _as_kept(model._reading)
+        format, spec = self._format_of(files, kept)
+        same = (format or _told_by_name(files)) == kept.get("format")
+        usable = [*wanted, *(kept if same else _OF_ANY_FORMAT)]
+        columnar = [name for name in usable if not name.endswith("_column") or name in (*wanted, "text_column")]
+        readable = {*spec.options, "encoding"} if spec.encoded else {*spec.options}
+        fitted = {name: kept[name] for name in dict.fromkeys(columnar) if name in kept and name in readable}
+        given = {**vars(self), **columns}
+        chosen, remembered = _chosen({name: given.get(name) for name in {*given, *fitted}}, fitted)
+        none = {"format", "vocab", *(() if chosen.get("transpose") or "transpose" in spec.options else ("transpose",))}
+        chosen = {name: value for name, value in chosen.items() if name not in none}
+        as_fitted = Reading(format=format, vocab=self.vocab)
         try:
             if "token_pattern" not in spec.options:  # counts, whose words have names, or numbers as in the fit
-                nameless = kept.get("vocab") and self._has_no_words(path, spec)
-                names = model.vocabulary_ if nameless or "binarize" in spec.options else None
-                more = chosen if names is None else {**chosen, "vocabulary": names}
-                return as_fitted.read(path, **more).with_vocabulary(model.vocabulary_)
+                if "binarize" in spec.options or (kept.get("vocab") and self._has_no_words(files, spec)):
+                    chosen["vocabulary"] = model.vocabulary_
+                return as_fitted.read(files.paths, **chosen).with_vocabulary(model.vocabulary_)
             how = model._text_options
-            more = chosen if how is None else {**chosen, **how._asdict()}
-            return as_fitted.read(path, vocabulary=model.vocabulary_, keep_texts=keep_texts, **more)
+            if how is not None:
+                chosen |= how._asdict()
+            elif kept.get("format") == (format or _told_by_name(files)) and "tokenizer" not in chosen:
+                say("the texts of the fit were cut by a tokenizer that is not saved; these are cut by the default one.")
+            return as_fitted.read(files.paths, vocabulary=model.vocabulary_, keep_texts=keep_texts, **chosen)
         except InputError as error:
             raise _explained(error, remembered) from None
 
-    def _has_no_words(self, path: Path, spec: Any) -> bool:
+    def _format_of(self, files: "Files", kept: Mapping[str, Any]) -> tuple[str | None, Any]:
+        """The format to read new files in, if their names do not tell it, and what there is to know of it."""
+        from topicloom.corpus.formats import FORMATS, format_of
+
+        format = self.format
+        if format is None and "format" in kept and _told_by_name(files) == kept.get("told_by_name"):
+            format = kept["format"]
+        elif format is not None and kept.get("format") not in (None, format):
+            say(f"--format {format} is used, as asked; the fit had {kept['format']}.")
+        return format, FORMATS[format_of(files, format, self.options())]
+
+    def _has_no_words(self, files: "Files", spec: Any) -> bool:
         from topicloom.corpus.formats import _words
 
-        return self.vocab is None and spec.words_beside and _words(path, spec, None, "utf-8") is None
+        return self.vocab is None and spec.words_beside and _words(files.paths[0], spec, None, "utf-8") is None
 
-    def columns_of(self, path: Path) -> str:
+    def holds_texts(self, paths: Paths) -> bool:
+        """Whether the files are of a format of texts."""
+        from topicloom.corpus.formats import FORMATS, format_of
+
+        return "tokenizer" in FORMATS[format_of(files_of(paths), self.format, self.options())].options
+
+    def columns_of(self, paths: Paths) -> str:
         """A sentence with the columns of a table; nothing of other files."""
         from topicloom.corpus._columns import MissingColumnError
+        from topicloom.corpus.formats import FORMATS, format_of
 
-        if "text_column" not in _format(path, self.format).options:
+        files = files_of(paths)
+        if "text_column" not in FORMATS[format_of(files, self.format, self.options())].options:
             return ""
+        absent = "\0" if self.header is not False else "99999999"
         try:
-            replace(self, text_column="\0").read(path)  # no table has this column: reading ends with the first row
+            replace(self, text_column=absent).read(files.paths)  # no table has this column: reading ends at once
         except MissingColumnError as error:
-            return f" The columns of {path} are {error.columns}."
+            return f" The columns of {files.described} are {error.columns}."
         except InputError:
             pass
         return ""
+
+
+def files_of(paths: Paths) -> "Files":
+    """The files that paths and patterns stand for."""
+    from topicloom.corpus._sources import Files, found_paths
+
+    return Files(found_paths(paths))
+
+
+def _as_kept(reading: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How the files of the fit were read. Before labels had a separator, blanks were between them."""
+    kept = {name: value for name, value in (reading or {}).items() if name != "command"}
+    return {"label_separator": " ", **kept} if "label_column" in kept else kept
 
 
 def _chosen(given: dict[str, Any], kept: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options to read with, and those of them that are the fit's; where they differ from the fit's, that is said."""
     remembered = {name: value for name, value in kept.items() if given.get(name) is None}
     for name, value in kept.items():
-        if given.get(name) not in (None, value):
-            say(f"--{name.replace('_', '-')} {given[name]} is used, as asked; the fit had {value}.")
-    chosen = {name: value for name, value in {**given, **remembered}.items() if value not in (None, "")}
-    return chosen, remembered
+        if given.get(name) is not None and _plain(name, given[name]) != _plain(name, value):
+            say(f"{_option(name, given[name])} is used, as asked; the fit had {_shown(name, value)}.")
+    chosen = {**given, **remembered}
+    empty = {name for name, value in chosen.items() if value is None and name not in remembered}
+    none = {name for name, value in chosen.items() if value == "" and name.endswith("_column")}
+    return {name: value for name, value in chosen.items() if name not in empty | none}, remembered
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value in the form in which it is compared."""
+    from topicloom.corpus._separators import delimiter_of, label_separator_of
+
+    forms = {"delimiter": delimiter_of, "label_separator": label_separator_of}
+    if name in forms:
+        return forms[name](value)
+    return str(value) if name.endswith("_column") else value
+
+
+def _option(name: str, value: Any) -> str:
+    option = "--" + name.replace("_", "-")
+    if isinstance(value, bool):
+        return option if value else option.replace("--", "--no-", 1)
+    return f"{option} {value}"
+
+
+def _shown(name: str, value: Any) -> str:
+    from topicloom.corpus._separators import name_of
+
+    if isinstance(value, bool):
+        return _option(name, value)
+    if name in ("delimiter", "label_separator"):
+        return name_of(value) if value else "none"
+    return str(value)
 
 
 def _explained(error: InputError, remembered: dict[str, Any]) -> InputError:
@@ -174,16 +270,13 @@ def _explained(error: InputError, remembered: dict[str, Any]) -> InputError:
     )
 
 
-def _told_by_name(path: Path) -> str | None:
-    from topicloom.corpus.formats import _format_of
+def _told_by_name(files: "Files") -> str | None:
+    from topicloom.corpus.formats import told_by_name
 
-    try:
-        return _format_of(path, None)
-    except InputError:
-        return None
+    return told_by_name(files)
 
 
-def _format(path: Path, format: str | None) -> Any:
-    from topicloom.corpus.formats import FORMATS, _format_of
-
-    return FORMATS[_format_of(path, format)]
+def listed(paths: Sequence[Path]) -> str:
+    """Paths for a message, some of them if they are many."""
+    more = f" and {len(paths) - 2:,} more" if len(paths) > 3 else ""
+    return ", ".join(map(str, paths[:2] if more else paths)) + more

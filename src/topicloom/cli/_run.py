@@ -75,7 +75,7 @@ def _plain_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        say(f"warning: {message}")
+        say(f"warning: {in_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
@@ -105,6 +105,7 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
     "text_length": "--text-length",
+    **{name: "--" + name.replace("_", "-") for name in ("label_separator", "folder_labels", "max_size")},
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior", "keep_texts")},
     **{
@@ -119,6 +120,7 @@ _SAME = (
     "layer",
     "encoding",
     "delimiter",
+    "suffix",
     "estimator",
     "sampler",
     "method",
@@ -140,6 +142,7 @@ _SPELLINGS = (
     (r"learn_priors=True\b", "--learn"),
     (r"any_model=True\b", "--any-model"),
     (r"binarize=True\b", "--binarize"),
+    (r"header=False\b", "--no-header"),
     (r"topicloom\.resume\('(.+?)'\)", r"topicloom resume \1"),
     (r"\bvocabulary=", "--vocab "),
     (r"\bmeasure=", "--coherence "),

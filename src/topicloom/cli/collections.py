@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading
 from topicloom.cli._run import Jobs, ModelDir, load_topics, say
 from topicloom.cli._tables import Output, rows_of, show_table, table_width
 from topicloom.cli.fitting import Quiet, fit_to, read_for, show_fitted
@@ -60,7 +60,7 @@ class Compounding:
 
 
 def fit_collections(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],

@@ -114,15 +114,7 @@ def _texts(path: Path | None, left_out: bool, reading: Reading, model: Any) -> S
         found.append(text)
         return []
 
-    if not _holds_texts(path, reading.format):
-        raise InputError(f"{path} holds no texts; give the file of texts that the model was fitted on.")
-    reading.read_new(path, model, tokenizer=note)  # type: ignore[arg-type]  # reads as the fit did, and keeps the texts
+    if not reading.holds_texts(path):
+        raise InputError(f"{path} holds no texts; give the files of texts that the model was fitted on.")
+    reading.read_new(path, model, tokenizer=note)  # reads as the fit did, and keeps the texts
     return found
-
-
-def _holds_texts(path: Path, format: str | None) -> bool:
-    from topicloom.cli._reading import _format
-
-    if not path.exists():
-        raise InputError(f"there is no file {path}.")
-    return "tokenizer" in _format(path, format).options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicloom.cli._options import Cutting
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Reading, files_of, listed
 from topicloom.cli._run import load_topics, say
 from topicloom.cli._tables import Output, show_table, write_rows
 from topicloom.cli.results import as_text, write_doc_topics
@@ -24,7 +24,9 @@ _TABLES = ("doc-topics", "topic-words")
 
 
 def convert(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus, a MALLET state, or a model's directory.")],
+    inputs: Annotated[
+        list[Path], typer.Argument(metavar="INPUT", help="A corpus, a MALLET state, or a model's directory.")
+    ],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; .gz names are gzipped.")],
     reading: Reading,
     cutting: Cutting,
@@ -50,14 +52,17 @@ def convert(
     """
     from topicloom.corpus import formats
 
-    kind = _kind(input, reading.format)
+    input = inputs[0]
+    kind = "corpus" if len(inputs) > 1 else _kind(input, reading.format)
     if to not in (_STATE, *_TABLES):
-        corpus = _corpus_of(kind, input, reading, cutting)
+        corpus = reading.read(inputs, **cutting.options()) if kind == "corpus" else _corpus_of(kind, input)
         files = formats.write(corpus, output, to)
         say(f"{corpus!r} is in {', '.join(map(str, files))}.")
         return
     if kind == "corpus":
-        raise InputError(f"{input} is a corpus, which has no topics; --to {to} needs a model or a MALLET state.")
+        raise InputError(
+            f"{listed(inputs)} is a corpus, which has no topics; --to {to} needs a model or a MALLET state."
+        )
     if to == _STATE:
         from topicloom.mallet import write_state
 
@@ -126,7 +131,8 @@ def _kind(path: Path, format: str | None) -> str:
     from topicloom.files.manifests import MANIFEST
 
     if not path.exists():
-        raise InputError(f"there is no file {path}.")
+        files_of(path)  # refuses what is no pattern of files, either
+        return "corpus"
     if path.is_dir():
         return "model" if format is None and (path / MANIFEST).exists() else "corpus"
     if format is not None:
@@ -135,9 +141,8 @@ def _kind(path: Path, format: str | None) -> str:
         return _STATE if file.read(12) == b"#doc source " else "corpus"
 
 
-def _corpus_of(kind: str, path: Path, reading: Reading, cutting: Cutting) -> "Corpus":
-    if kind == "corpus":
-        return reading.read(path, **cutting.options())
+def _corpus_of(kind: str, path: Path) -> "Corpus":
+    """The corpus of a model or of a MALLET state."""
     if kind == "model":
         from topicloom.engine.checkpoint import read_corpus
         from topicloom.files.directories import Stored

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicloom.cli._options import Cutting, Sampling
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading, listed
 from topicloom.cli._run import INTERRUPTED, Jobs, quoted, say
 from topicloom.cli._tables import Columns, Output
 from topicloom.cli.results import show_topics, topic_words
@@ -23,7 +23,7 @@ RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the ru
 
 
 def fit(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],
@@ -44,13 +44,13 @@ def fit(
     _finish(model, out, quiet, output)
 
 
-def read_for(model: Any, input: Path, out: Path, reading: Reading, cutting: Cutting, quiet: bool) -> "Corpus":
+def read_for(model: Any, input: list[Path], out: Path, reading: Reading, cutting: Cutting, quiet: bool) -> "Corpus":
     """What a model is to be fitted to. What cannot work is told before a long reading; how it is read is remembered."""
     check_out(out)
     model._plan(model.random_state)
     corpus = reading.read_to_fit(input, cutting.told(), **cutting.options(), n_jobs=model.n_jobs)
     if not quiet:
-        say(f"read {input}: {corpus!r}")
+        say(f"read {listed(input)}: {corpus!r}")
     return corpus
 
 

@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, NewInputs, Reading
 from topicloom.cli._run import Jobs, ModelDir, load_topics, say
 from topicloom.cli._tables import Output, show_table, write_csv
 from topicloom.cli.fitting import Quiet, fit_to, read_for, show_fitted
@@ -65,7 +65,7 @@ class Labeling:
 
 
 def fit_labels(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],
@@ -112,7 +112,7 @@ def _label_words(model: "LabeledLDA") -> dict[str, list[Any]]:
 
 def predict(
     directory: ModelDir,
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="New documents.", show_default=False)],
+    input: NewInputs,
     reading: Reading,
     output: Output,
     out: Annotated[
@@ -186,12 +186,13 @@ def _records(
 def _columns(
     corpus: "Corpus", labels: list[tuple[Any, ...]], p: "FloatArray | None", classes: "AnyArray"
 ) -> dict[str, list[Any]]:
-    """Ids, labels with blanks between them (a JSON list if one has a blank), probabilities."""
+    """Ids, the label (a JSON list if there are several), probabilities."""
     columns: dict[str, list[Any]] = {"id": [], "labels": []}
     columns |= {} if p is None else {f"p_{name}": p[:, k].tolist() for k, name in enumerate(classes.tolist())}
     for record in _records(corpus, labels, None, classes):
         own = [str(name) for name in record["labels"]]
-        text = json_text.dumps(own, ensure_ascii=False) if any(" " in name for name in own) else " ".join(own)
+        listed = len(own) > 1 or any(name[:1] == "[" for name in own)
+        text = json_text.dumps(own, ensure_ascii=False) if listed else "".join(own)
         columns["id"].append(record["id"])
         columns["labels"].append(text)
     return columns

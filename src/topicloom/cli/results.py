@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from topicloom.models import LDA
 
 NewInput = Annotated[
-    Path | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
+    list[Path] | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
 ]
 
 GroupColumn = Annotated[
@@ -107,7 +107,7 @@ def transform(
     directory: ModelDir,
     reading: Reading,
     input: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Argument(metavar="[INPUT]", help="New documents; without them, those of the fit.", show_default=False),
     ] = None,
     out: Annotated[
@@ -129,7 +129,7 @@ def transform(
     if out is not None and out.suffix not in suffixes:
         raise InputError(f"{out}: the name must end in .csv, .jsonl or .npy, which says what to write.")
     model = load_topics(directory).set_params(n_jobs=jobs)
-    if input is None:
+    if not input:
         corpus, theta = model.corpus_, model.doc_topic_
     else:
         corpus = reading.read_new(input, model, ["id_column", *_collections(model)], group_column=group_column)
@@ -272,9 +272,9 @@ def evaluate(
     if hasattr(model, "predict_labels"):
         _evaluate_labels(directory, model, reading, input, measures, label_column, output)
         return
-    wanted = _wanted(measures, input is not None)
+    wanted = _wanted(measures, bool(input))
     held_out = None
-    if input is not None:
+    if input:
         held_out = reading.read_new(input, model, _collections(model), group_column=group_column)
         tell_unknown(held_out)
     scores: dict[str, float] = {}
@@ -312,7 +312,11 @@ def _show_scores(scores: dict[str, float], document: dict[str, Any], output: Out
 
 
 def read_truth(
-    model: Any, reading: Reading, input: Path, label_column: str | None, response_column: str | None = None
+    model: Any,
+    reading: Reading,
+    input: Path | Sequence[Path],
+    label_column: str | None,
+    response_column: str | None = None,
 ) -> "Corpus":
     """Documents with the labels, classes or numbers that a model is to predict."""
     role = "response" if getattr(model, "_kind", None) == "regression" else "label"
@@ -332,14 +336,14 @@ def _evaluate_supervised(
     directory: Path,
     model: Any,
     reading: Reading,
-    input: Path | None,
+    input: list[Path] | None,
     label_column: str | None,
     response_column: str | None,
     output: Output,
 ) -> None:
     from topicloom.cli.supervised import supervised_scores
 
-    if input is None:
+    if not input:
         raise InputError("a supervised model is scored on documents with classes or numbers; give a file of them.")
     corpus = read_truth(model, reading, input, label_column, response_column)
     scores = supervised_scores(model, corpus)
@@ -350,14 +354,14 @@ def _evaluate_labels(
     directory: Path,
     model: Any,
     reading: Reading,
-    input: Path | None,
+    input: list[Path] | None,
     measures: str | None,
     label_column: str | None,
     output: Output,
 ) -> None:
     from topicloom.cli.labels import label_measures
 
-    if input is None:
+    if not input:
         raise InputError("a model of labels is scored on documents with labels; give a file of them.")
     corpus = read_truth(model, reading, input, label_column)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]

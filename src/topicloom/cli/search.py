@@ -8,7 +8,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading, listed
 from topicloom.cli._run import INTERRUPTED, Jobs, say
 from topicloom.cli._tables import Output, columns_of, show_table, table_width
 from topicloom.cli.fitting import Quiet
@@ -74,7 +74,7 @@ class Searching:
 
 
 def search_topics(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     searching: Searching,
     reading: Reading,
     cutting: Cutting,
@@ -100,7 +100,7 @@ def search_topics(
         pyplot()  # refuses before the search if matplotlib is missing
     corpus = reading.read(input, **cutting.options(), n_jobs=jobs)
     if not quiet:
-        say(f"read {input}: {corpus!r}")
+        say(f"read {listed(input)}: {corpus!r}")
     from topicloom.diagnostics import search_topics as run
 
     try:

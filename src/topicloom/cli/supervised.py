@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from topicloom.cli._options import Cutting, Sweeps
-from topicloom.cli._reading import Reading
+from topicloom.cli._reading import Inputs, Reading
 from topicloom.cli._run import Jobs, say
 from topicloom.cli._tables import Columns, Output, columns_of, show_table, write_csv
 from topicloom.cli.fitting import Quiet, fit_to, read_for, show_fitted
@@ -65,7 +65,7 @@ class Supervision:
 
 
 def fit_supervised(
-    input: Annotated[Path, typer.Argument(metavar="INPUT", help="A corpus file or folder.", show_default=False)],
+    input: Inputs,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],

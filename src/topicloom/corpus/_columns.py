@@ -27,15 +27,21 @@ def to_id(value: object) -> str:
     return str(value)
 
 
-def to_labels(value: object) -> tuple[str, ...]:
-    """Labels from a list, a JSON list, or a string of labels separated by blanks; none from nothing."""
+def to_labels(value: object, separator: str | None = None) -> tuple[str, ...]:
+    """Labels from a list, a JSON list, or a string: one label, or several with the separator between them.
+
+    A blank as separator stands for any run of blanks. Nothing, or an empty string, has no labels.
+    """
     if isinstance(value, str):
         if not value.lstrip().startswith("["):
-            return tuple(value.split())
+            return _split(value, separator)
+        text = value
         try:
-            value = json.loads(value)
+            value = json.loads(text)
         except (ValueError, RecursionError):
-            raise ValueError('labels separated by blanks, or a JSON list such as ["a", "b"]') from None
+            if separator == "" or not re.match(r"\s*\[\s*[\"'\[{]", text):  # "[sic] a name" is no list
+                return _split(text, separator)
+            raise ValueError('labels as text, or a JSON list such as ["a", "b"]') from None
     if isinstance(value, Iterable):
         labels = tuple(value)
         flat = not any(is_missing(label) or isinstance(label, list | dict | tuple) for label in labels)
@@ -46,6 +52,13 @@ def to_labels(value: object) -> tuple[str, ...]:
         names = map(str, labels)
         return tuple(sorted(names) if isinstance(value, Set) else names)  # a set's order is by chance
     return () if is_missing(value) else (str(value),)
+
+
+def _split(text: str, separator: str | None) -> tuple[str, ...]:
+    if not separator:
+        return (text.strip(),) if text.strip() else ()
+    parts = text.split(None if separator == " " else separator)
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def to_group(value: object) -> Hashable:
@@ -127,14 +140,16 @@ def _restored_date(text: Any) -> date:
 class MissingColumnError(InputError):
     """A table lacks a column that was asked for."""
 
-    def __init__(self, place: str, role: str, column: str, columns: Iterable[str]) -> None:
+    def __init__(
+        self, place: str, role: str, column: str | None, columns: Iterable[str], *, header: bool = True
+    ) -> None:
         self.place, self.role, self.column = place, role, column
-        names = [repr(name) for name in columns]
+        names = [repr(name) if header else name for name in columns]
         more = f" and {len(names) - 20} more" if len(names) > 20 else ""
         self.columns = (", ".join(names[:20]) + more) or "none"
-        super().__init__(
-            f"{place}: there is no column {column!r}; there are {self.columns}. Name the right one with {role}_column=."
-        )
+        lacks = "it is not said which column holds the texts" if column is None else f"there is no column {column!r}"
+        remedy = "Name the right one" if header else "Without a header line columns have numbers; give the right one"
+        super().__init__(f"{place}: {lacks}; there are {self.columns}. {remedy} with {role}_column=.")
 
 
 def as_number(text: str) -> float:

@@ -17,6 +17,9 @@ FREE = 1 << 20  # documents or words of any file; as many columns as hashed feat
 PER_ENTRY = 1000
 FREE_TOKENS = 1 << 24
 TOKENS_PER_ENTRY = 10_000
+FREE_BYTES = 1 << 26  # of what any archive or gzipped text holds
+BYTES_PER_PACKED = 100  # texts shrink to a tenth at best, tables of numbers to a fiftieth
+FREE_FILES = 1 << 20
 _TOKEN_BYTES = 12  # 4 each, and room for a copy while the stream grows
 
 
@@ -24,9 +27,7 @@ class Limits:
     """What one file claims, and what of it has been seen so far."""
 
     def __init__(self, path: Path, max_size: int | None) -> None:
-        right = isinstance(max_size, int | np.integer) and not isinstance(max_size, bool) and max_size >= 1
-        if max_size is not None and not right:
-            raise InputError(f"max_size={max_size!r} must be None or a whole number of 1 or more.")
+        check_max_size(max_size)
         self._path, self._max_size = path, max_size
         self.entries = self.tokens = 0
 
@@ -53,6 +54,25 @@ class Limits:
                 f"{self._path} claims {claimed:,} {what}, {least or f'more than max_size={self._max_size}'}. "
                 f"If that is right, give max_size={claimed} or more{other}; otherwise the file is damaged."
             )
+
+
+def check_unpacked(path: Path, packed: int, unpacked: int, n_files: int = 0, max_size: int | None = None) -> None:
+    """Refuse an archive, or a gzipped text, that holds more than is plausible for its own bytes."""
+    check_max_size(max_size)
+    limit = max(FREE_BYTES, BYTES_PER_PACKED * packed) if max_size is None else max_size
+    if unpacked > limit or n_files > max(FREE_FILES, packed // 16, max_size or 0):
+        why = f"more than are plausible for {packed:,}" if max_size is None else f"more than max_size={max_size}"
+        what = f"{unpacked:,} bytes" if unpacked > limit else f"more than {n_files:,} files"
+        raise InputError(
+            f"{path} holds {what}, {why}. If that is right, give max_size= with the bytes that it may hold; otherwise "
+            "it is damaged."
+        )
+
+
+def check_max_size(max_size: object) -> None:
+    right = isinstance(max_size, int | np.integer) and not isinstance(max_size, bool) and max_size >= 1
+    if max_size is not None and not right:
+        raise InputError(f"max_size={max_size!r} must be None or a whole number of 1 or more.")
 
 
 def check_memory(where: str, n_tokens: int) -> None:

@@ -5,8 +5,8 @@ import gzip
 import io
 import struct
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -21,7 +21,21 @@ _LONGEST_NUMBER = 18  # digits that int64 holds whatever they are
 _NEWLINE, _ZERO = 10, 48
 
 
-def malformed(path: Path, place: int | str, found: object, expected: str) -> InputError:
+class Member(NamedTuple):
+    """A file in an archive, to be opened while the archive is."""
+
+    archive: Path
+    name: str
+    opened: Callable[[], AbstractContextManager[IO[bytes]]]
+
+    def __str__(self) -> str:
+        return f"{self.archive}: {self.name}"
+
+
+Source = Path | Member
+
+
+def malformed(path: Source, place: int | str, found: object, expected: str) -> InputError:
     """What was found at a place (a line number, or its description) and what should be there."""
     place = f"line {place}" if isinstance(place, int) else place
     shown = repr(found.strip("\r\n") if isinstance(found, str) else found)
@@ -30,8 +44,15 @@ def malformed(path: Path, place: int | str, found: object, expected: str) -> Inp
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes; gzip is known by its first bytes, not by the name. A UTF-8 byte order mark is passed over."""
+def open_bytes(path: Source) -> Iterator[IO[bytes]]:
+    """The file's bytes; gzip is known by its first bytes, not by the name. A UTF-8 byte order mark is passed over.
+
+    Members of archives are not unpacked once more.
+    """
+    if isinstance(path, Member):
+        with path.opened() as member:
+            yield _without_mark(member)
+        return
     try:
         raw = open(path, "rb")  # noqa: SIM115 (closed below; only its opening is guarded here)
     except OSError as error:
@@ -47,6 +68,11 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             raise InputError(
                 f"{path}: the gzip data is damaged or cut short ({error}). Fetch or write the file again."
             ) from None
+
+
+def is_gzipped(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 def _without_mark(file: Any) -> IO[bytes]:
@@ -70,7 +96,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield raw
 
 
-def text_lines(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[str]:
+def text_lines(path: Source, encoding: str = "utf-8", newline: str | None = None) -> Iterator[str]:
     """Lines of a text with their ends; bytes that do not decode are an error that names their line."""
     number = 0
     with open_bytes(path) as file:
@@ -92,7 +118,7 @@ def text_lines(path: Path, encoding: str = "utf-8", newline: str | None = None) 
                 ) from None
 
 
-def _checked(path: Path, number: int, line: str, encoding: str) -> str:
+def _checked(path: Source, number: int, line: str, encoding: str) -> str:
     """The line without a byte order mark, if every byte of it could be decoded."""
     try:
         line.encode("utf-8")

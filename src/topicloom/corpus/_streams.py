@@ -134,6 +134,16 @@ def compacted(words: Int32Array, doc_ptr: Int64Array) -> tuple[Int32Array, Int64
     return short.copy() if _PLACE.get() is None else short, pointers(lengths)
 
 
+def reordered(words: Int32Array, doc_ptr: Int64Array, order: Int64Array) -> tuple[Int32Array, Int64Array]:
+    """The stream with its documents in another order, and its pointers; it is where streams grow."""
+    ptr = pointers(np.diff(doc_ptr)[order])
+    stream = room_for(len(words), np.int32)
+    for at, d in zip(ptr.tolist(), order.tolist(), strict=False):
+        found = words[doc_ptr[d] : doc_ptr[d + 1]]
+        stream[at : at + len(found)] = found
+    return read_only(stream), ptr
+
+
 def block_pairs(
     words: Int32Array,
     doc_ptr: Int64Array,

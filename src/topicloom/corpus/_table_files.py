@@ -1,12 +1,15 @@
-"""Readers of files that hold texts: lines, MALLET lines, CSV and TSV, JSON lines, Parquet."""
+"""Readers of files that hold texts: lines, files, MALLET lines, JSON lines, Parquet. Of tables: `_csv_files`."""
 
-import csv
 import json
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from topicloom.corpus._checks import is_encodable
 from topicloom.corpus._columns import (
@@ -17,55 +20,66 @@ from topicloom.corpus._columns import (
     time_kind,
     to_group,
     to_id,
-    to_labels,
     to_response,
     to_time,
 )
-from topicloom.corpus._csv import Error, csv_reader
-from topicloom.corpus._lines import malformed, text_lines
+from topicloom.corpus._labels import LabelCells
+from topicloom.corpus._limits import check_unpacked
+from topicloom.corpus._lines import BLOCK_BYTES, Source, is_gzipped, malformed, open_bytes, text_lines
+from topicloom.corpus._sources import Files
+from topicloom.corpus._streams import reordered
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.text import from_texts
 from topicloom.errors import InputError, MissingExtraError
 
 Vocabulary = tuple[str, ...] | None
-Row = tuple[str, Mapping[str, Any]]  # the place in the file, and the value of each role
+ROLES = ("id", "label", "group", "response", "time")
+COLUMN_OPTIONS = ("text_column", *(f"{role}_column" for role in ROLES))
 
-_CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    "id": to_id,
-    "label": to_labels,
-    "group": to_group,
-    "response": to_response,
-    "time": to_time,
-}
+
+class Row(NamedTuple):
+    """A document: where it is, and the value of each role."""
+
+    source: Source
+    place: str
+    cells: Mapping[str, Any]
 
 
 class _Metadata:
-    """Collects what a table says about each document while its texts flow past."""
+    """Collects what files say about each document while its texts flow past."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, separator: object) -> None:
+        self.labels = LabelCells(separator)
+        self._converters: dict[str, Callable[[Any], Any]] = {
+            "id": to_id,
+            "label": self.labels,
+            "group": to_group,
+            "response": to_response,
+            "time": to_time,
+        }
         self._found: dict[str, list[Any]] = {}
 
     def texts(self, rows: Iterable[Row]) -> Iterator[str]:
-        for place, row in rows:
-            for role, value in row.items():
+        for row in rows:
+            for role, value in row.cells.items():
                 if role != "text":
-                    self._found.setdefault(role, []).append(self._convert(place, role, value))
-            if not isinstance(row["text"], str):
-                raise malformed(self._path, place, row["text"], "a text (write '' for a document without text)")
-            if not is_encodable(row["text"]):
-                raise malformed(self._path, place, row["text"], NO_SURROGATE)
-            yield row["text"]
+                    self._found.setdefault(role, []).append(self._convert(row, role, value))
+            text = row.cells["text"]
+            if not isinstance(text, str):
+                raise malformed(row.source, row.place, text, "a text (write '' for a document without text)")
+            if not is_encodable(text):
+                raise malformed(row.source, row.place, text, NO_SURROGATE)
+            yield text
 
-    def _convert(self, place: str, role: str, value: object) -> Any:
+    def _convert(self, row: Row, role: str, value: object) -> Any:
         try:
-            converted = _CONVERTERS[role](value)
+            converted = self._converters[role](value)
         except ValueError as error:
-            raise malformed(self._path, place, value, str(error)) from None
+            raise malformed(row.source, row.place, value, str(error)) from None
         if role == "time" and self._found.get(role):
             kind = time_kind(self._found[role][0])
             if time_kind(converted) != kind:
-                raise malformed(self._path, place, value, f"a {kind}, as the times before it")
+                raise malformed(row.source, row.place, value, f"a {kind}, as the times before it")
         return converted
 
     def fields(self) -> dict[str, Any]:
@@ -77,19 +91,46 @@ class _Metadata:
         return {**given, "times": joined_times(times)} if times else given
 
 
-def _corpus(path: Path, rows: Iterable[Row], vocabulary: Vocabulary, options: dict[str, Any]) -> Corpus:
-    metadata = _Metadata(path)
-    corpus = from_texts(metadata.texts(rows), vocabulary=vocabulary, **options)
-    return corpus.with_metadata(**metadata.fields())
+def corpus_of(
+    files: Files,
+    rows_of: Callable[[str, Source], Iterator[Row]],
+    vocabulary: Vocabulary,
+    options: dict[str, Any],
+    label_separator: object = None,
+) -> Corpus:
+    """The rows of all files, one after the other, as a corpus."""
+    metadata, ranks = _Metadata(label_separator), array("i")
+
+    def rows() -> Iterator[Row]:
+        for rank, name, source in files:
+            for row in rows_of(name, source):
+                ranks.append(rank)
+                yield row
+
+    corpus = from_texts(metadata.texts(rows()), vocabulary=vocabulary, **options)
+    corpus = corpus.with_metadata(**metadata.fields())
+    metadata.labels.warn(files.described)
+    order = np.frombuffer(ranks, np.int32)
+    return corpus if np.all(order[1:] >= order[:-1]) else _reordered(corpus, np.argsort(order, kind="stable"))
 
 
-# -- lines -------------------------------------------------------------------------------------------------
+def _reordered(corpus: Corpus, order: Any) -> Corpus:
+    """The documents in another order; the stream may stay in its file."""
+    words, ptr = reordered(corpus.words, corpus.doc_ptr, order)
+    return replace(corpus, words=words, doc_ptr=ptr, **corpus.metadata_of(order))
 
 
-def read_txt(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+# -- lines and files -----------------------------------------------------------------------------------------
+
+
+def read_txt(files: Files, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One document a line; a blank line is a document without words."""
-    rows = ((f"line {n}", {"text": line}) for n, line in enumerate(text_lines(path, encoding), 1))
-    return _without_breaks(_corpus(path, rows, vocabulary, options))
+
+    def rows(_: str, source: Source) -> Iterator[Row]:
+        for number, line in enumerate(text_lines(source, encoding), 1):
+            yield Row(source, f"line {number}", {"text": line})
+
+    return _without_breaks(corpus_of(files, rows, vocabulary, options))
 
 
 def _without_breaks(corpus: Corpus) -> Corpus:
@@ -99,145 +140,129 @@ def _without_breaks(corpus: Corpus) -> Corpus:
     )
 
 
-def read_mallet(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+FOLDER_LABELS = ("first", "path", "none")
+
+
+def read_files(
+    files: Files,
+    vocabulary: Vocabulary,
+    *,
+    folder_labels: str = "first",
+    encoding: str = "utf-8",
+    max_size: int | None = None,
+    **options: Any,
+) -> Corpus:
+    """One document a file; its id is its path, and its label the sub-folder that it is in."""
+    if folder_labels not in FOLDER_LABELS:
+        raise InputError(f"folder_labels={folder_labels!r} is not known; choose one of {', '.join(FOLDER_LABELS)}.")
+    labelled = folder_labels != "none" and any("/" in name for name in files.names)
+
+    def rows(name: str, source: Source) -> Iterator[Row]:
+        cells: dict[str, Any] = {"id": name, "text": _whole(source, encoding, max_size)}
+        if labelled:
+            folders = name.rpartition("/")[0]
+            cells["label"] = [folders.partition("/")[0] if folder_labels == "first" else folders] if folders else []
+        yield Row(source, "its text", cells)
+
+    return corpus_of(files, rows, vocabulary, options)
+
+
+def _whole(source: Source, encoding: str, max_size: int | None) -> str:
+    """The text of a file. Of one that is gzipped, the size is looked at first; that of archives was."""
+    if isinstance(source, Path) and is_gzipped(source):
+        size, packed = 0, source.stat().st_size
+        with open_bytes(source) as file:
+            while block := file.read(BLOCK_BYTES):
+                size += len(block)
+                check_unpacked(source, packed, size, max_size=max_size)
+    return "".join(text_lines(source, encoding))
+
+
+def read_mallet(files: Files, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
-    return _without_breaks(_corpus(path, _mallet_rows(path, encoding), vocabulary, options))
+
+    def rows(_: str, source: Source) -> Iterator[Row]:
+        return _mallet_rows(source, encoding)
+
+    return _without_breaks(corpus_of(files, rows, vocabulary, options))
 
 
 _MALLET_TABS = re.compile(r"(\S+)\t([^\t]*)\t(.*)", re.DOTALL)
 
 
-def _mallet_rows(path: Path, encoding: str) -> Iterator[Row]:
-    for number, line in enumerate(text_lines(path, encoding), 1):
+def _mallet_rows(source: Source, encoding: str) -> Iterator[Row]:
+    for number, line in enumerate(text_lines(source, encoding), 1):
         tabbed = _MALLET_TABS.fullmatch(line)
         fields = list(tabbed.groups()) if tabbed else line.split(None, 2)
         if not fields:
             continue
         if len(fields) < 2:
-            raise malformed(path, number, line, "'name label text'")
+            raise malformed(source, number, line, "'name label text'")
         name, label, text = [*fields, ""][:3]
-        yield f"line {number}", {"id": name, "label": [] if label == "-" else label.split(), "text": text}
+        yield Row(source, f"line {number}", {"id": name, "label": [] if label == "-" else label.split(), "text": text})
 
 
-# -- tables -------------------------------------------------------------------------------------------------
-
-COLUMN_OPTIONS = ("text_column", *(f"{role}_column" for role in _CONVERTERS))
+# -- records with named fields -------------------------------------------------------------------------------
 
 
-def _split_roles(options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+def split_roles(options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     """Which column plays which role, and the options that are left for the texts."""
     columns = {"text_column": "text", **options}
     named = {name.removesuffix("_column"): columns.pop(name, None) for name in COLUMN_OPTIONS}
     return {role: column for role, column in named.items() if column is not None}, columns
 
 
-def _check_columns(path: Path, roles: Mapping[str, str], columns: Iterable[str], place: str) -> None:
+def check_columns(source: Source, roles: Mapping[str, str], columns: Iterable[str], place: str) -> None:
     columns = list(columns)
     for role, column in roles.items():
         if column not in columns:
-            raise MissingColumnError(f"{path}, {place}", role, column, columns)
+            raise MissingColumnError(f"{source}, {place}", role, column, columns)
 
 
-def read_csv(
-    path: Path,
+def read_jsonl(
+    files: Files,
     vocabulary: Vocabulary,
     *,
-    delimiter: str = ",",
-    quote: str | None = '"',
+    label_separator: str | None = None,
     encoding: str = "utf-8",
     **options: Any,
 ) -> Corpus:
-    """A table with a header line. ``quote=None`` reads quotation marks as any other character."""
-    roles, text_options = _split_roles(options)
-    lines = text_lines(path, encoding, newline="")
-    try:
-        if quote is None:
-            reader = csv_reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-        else:
-            reader = csv_reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-    except (TypeError, ValueError, Error):
-        raise InputError(
-            f"delimiter={delimiter!r} and quote={quote!r} cannot be used: each must be one character, the two must "
-            "differ, and quote may be None."
-        ) from None
-    return _corpus(path, _csv_rows(path, reader, roles, delimiter), vocabulary, text_options)
-
-
-def read_tsv(path: Path, vocabulary: Vocabulary, *, delimiter: str = "\t", **options: Any) -> Corpus:
-    """As CSV, with tabs."""
-    return read_csv(path, vocabulary, delimiter=delimiter, **options)
-
-
-def _csv_rows(path: Path, reader: Any, roles: Mapping[str, str], delimiter: str) -> Iterator[Row]:
-    records = _csv_records(path, reader)
-    header = next(records, (1, []))[1]
-    if len(header) == 1:
-        _check_delimiter(path, header[0], roles, delimiter)
-    _check_columns(path, roles, header, "line 1")
-    where = {role: header.index(column) for role, column in roles.items()}
-    for line, record in records:
-        if not record:
-            continue  # a blank line
-        if len(record) != len(header):
-            expected = f"{len(header)} fields, as many as the header has"
-            raise malformed(path, line, record, expected)
-        yield f"line {line}", {role: record[i] for role, i in where.items()}
-
-
-def _check_delimiter(path: Path, header: str, roles: Mapping[str, str], delimiter: str) -> None:
-    """A header of one field that holds the wanted columns between other characters: say which."""
-    for other in (";", "\t", ",", "|"):
-        columns = [column.strip().strip("\"'") for column in header.split(other)]
-        if other != delimiter and len(columns) > 1 and (roles["text"] in columns or header not in roles.values()):
-            raise InputError(
-                f"{path}, line 1: the header is one field, {header[:60]!r}. Its columns look separated by {other!r}, "
-                f"not {delimiter!r}; give delimiter={other!r}."
-            )
-
-
-def _csv_records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Records with the line on which each begins."""
-    while True:
-        line = reader.line_num + 1
-        try:
-            record = next(reader)
-        except StopIteration:
-            return
-        except Error as error:
-            raise InputError(
-                f"{path}, line {line}: the record that begins here has broken quotation marks ({error}). "
-                "Double a quotation mark inside a quoted field, or give quote=None if there is no quoting."
-            ) from None
-        yield line, record
-
-
-def read_jsonl(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One JSON object a line."""
-    roles, text_options = _split_roles(options)
-    return _corpus(path, _jsonl_rows(path, roles, encoding), vocabulary, text_options)
+    roles, text_options = split_roles(options)
+
+    def rows(_: str, source: Source) -> Iterator[Row]:
+        return _jsonl_rows(source, roles, encoding)
+
+    return corpus_of(files, rows, vocabulary, text_options, label_separator)
 
 
-def _jsonl_rows(path: Path, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
-    for number, line in enumerate(text_lines(path, encoding), 1):
+def _jsonl_rows(source: Source, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
+    for number, line in enumerate(text_lines(source, encoding), 1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise malformed(path, number, line, f"one JSON object ({error})") from None
+            raise malformed(source, number, line, f"one JSON object ({error})") from None
         if not isinstance(record, dict):
-            raise malformed(path, number, line, "one JSON object")
-        _check_columns(path, roles, record, f"line {number}")
-        yield f"line {number}", {role: record[column] for role, column in roles.items()}
+            raise malformed(source, number, line, "one JSON object")
+        check_columns(source, roles, record, f"line {number}")
+        yield Row(source, f"line {number}", {role: record[column] for role, column in roles.items()})
 
 
-def read_parquet(path: Path, vocabulary: Vocabulary, **options: Any) -> Corpus:
-    """A Parquet file, some thousand rows at a time; only the named columns are read."""
-    roles, text_options = _split_roles(options)
-    return _corpus(path, _parquet_rows(path, roles), vocabulary, text_options)
+def read_parquet(files: Files, vocabulary: Vocabulary, *, label_separator: str | None = None, **options: Any) -> Corpus:
+    """Parquet files, some thousand rows at a time; only the named columns are read."""
+    roles, text_options = split_roles(options)
+
+    def rows(_: str, source: Source) -> Iterator[Row]:
+        return _parquet_rows(source, roles)
+
+    return corpus_of(files, rows, vocabulary, text_options, label_separator)
 
 
-def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
+def _parquet_rows(path: Source, roles: Mapping[str, str]) -> Iterator[Row]:
+    if not isinstance(path, Path):
+        raise InputError(f"{path} cannot be read within an archive, since Parquet is packed by itself; unpack it.")
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -247,12 +272,12 @@ def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
     row = 0
     try:
         with parquet.ParquetFile(path) as file:
-            _check_columns(path, roles, file.schema_arrow.names, "its schema")
+            check_columns(path, roles, file.schema_arrow.names, "its schema")
             for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
                 columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}
                 for values in zip(*columns.values(), strict=True):
                     row += 1
-                    yield f"row {row}", dict(zip(columns, values, strict=True))
+                    yield Row(path, f"row {row}", dict(zip(columns, values, strict=True)))
     except (InputError, MemoryError):
         raise
     except Exception as error:  # pyarrow has a dozen ways to say that a file is damaged

@@ -276,17 +276,23 @@ class Corpus:
         if self.weights is not None:
             changes["weights"] = read_only(self.weights[take])
         if documents is not None:
-            for name in ("ids", "labels", "groups"):
-                value = getattr(self, name)
-                if value is not None:
-                    changes[name] = tuple(value[d] for d in documents)
-            for name in ("responses", "times", "unknown"):
-                value = getattr(self, name)
-                if value is not None:
-                    changes[name] = value[documents]
-            if self.texts is not None:
-                changes["texts"] = _texts.taken(self.texts, documents)
+            changes |= self.metadata_of(documents)
         return replace(self, **changes)
+
+    def metadata_of(self, documents: Int64Array) -> dict[str, Any]:
+        """What is known of these documents, by field."""
+        changes: dict[str, Any] = {}
+        for name in ("ids", "labels", "groups"):
+            value = getattr(self, name)
+            if value is not None:
+                changes[name] = tuple(value[d] for d in documents)
+        for name in ("responses", "times", "unknown"):
+            value = getattr(self, name)
+            if value is not None:
+                changes[name] = value[documents]
+        if self.texts is not None:
+            changes["texts"] = _texts.taken(self.texts, documents)
+        return changes
 
     def with_vocabulary(self, vocabulary: Sequence[str]) -> "Corpus":
         """The same documents in another vocabulary; words that it lacks are left out and counted in ``unknown``."""

@@ -18,11 +18,11 @@ from topicloom.corpus._columns import (
     time_kind,
     to_group,
     to_id,
-    to_labels,
     to_response,
     to_time,
 )
 from topicloom.corpus._given import cells
+from topicloom.corpus._labels import LabelCells
 from topicloom.corpus.corpus import Corpus, from_matrix, with_reading
 from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.rows import Rows
@@ -45,6 +45,7 @@ def from_frame(
     group: str | None = None,
     response: str | None = None,
     time: str | None = None,
+    label_separator: str | None = None,
     **text_options: Any,
 ) -> Corpus:
     """Corpus from a pandas, polars or pyarrow table, or a Dataset of Hugging Face: a document a row.
@@ -52,8 +53,9 @@ def from_frame(
     ``text`` names the column of texts, and ``text_options`` are those of ``from_texts``. Without ``text`` every
     column that is not named for something else holds the counts of one word, whose name is the column's; of the
     options of texts ``min_df``, ``max_df`` and ``max_words`` apply to counts, too. A cell of the ``label`` column is a
-    list, or a string of labels separated by blanks; null is no label. The corpus remembers the columns
-    (``Corpus.reading``), and a model that is fitted on it finds them in new frames.
+    list, a JSON list or one label; with a ``label_separator`` such as ``","`` its labels are separated by that. Null is
+    no label. The corpus remembers the columns (``Corpus.reading``), and a model that is fitted on it finds them in new
+    frames.
 
     Examples
     --------
@@ -63,6 +65,7 @@ def from_frame(
     >>> from_frame(frame, text="review", group="year")
     Corpus(2 documents, 3 words, 4 tokens, with groups, texts)
     """
+    labels = LabelCells(label_separator)
     roles = {"text": text, "id": id, "label": label, "group": group, "response": response, "time": time}
     named = {role: column for role, column in roles.items() if column is not None}
     table = _as_table(frame, named)
@@ -71,7 +74,7 @@ def from_frame(
             raise InputError(f"{role}={shown(column)}: the frame has no such column; it has {listed(table.columns)}.")
     converters: dict[str, Callable[[Any], Any]] = {
         "ids": to_id,
-        "labels": to_labels,
+        "labels": labels,
         "groups": to_group,
         "responses": to_response,
     }
@@ -80,6 +83,7 @@ def from_frame(
         for field, convert in converters.items()
         if field.removesuffix("s") in named
     }
+    labels.warn(f"column {label!r}")
     if group is not None:
         metadata["groups"] = joined_groups(metadata["groups"])
     if time is not None:

@@ -5,6 +5,7 @@ by ``convert_corpus`` or from a mapped corpus, says so, and is mapped again when
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -28,11 +29,14 @@ _LARGE = ("words", "weights")  # an entry for each token
 _TEXTS = "texts"  # stay in the file until they are asked for, whatever is done with the rest
 
 
-def convert_corpus(source: PathLike, path: PathLike, format: str | None = None, **options: Any) -> Corpus:
-    """Turn a file of another tool, also one larger than memory, into a corpus file; returns the corpus, mapped.
+def convert_corpus(
+    source: PathLike | Sequence[PathLike], path: PathLike, format: str | None = None, **options: Any
+) -> Corpus:
+    """Turn files of other tools, also more than memory holds, into a corpus file; returns the corpus, mapped.
 
-    ``format`` and the options are those of ``topicloom.read``. Formats that are read as a whole matrix (mtx, npz, and
-    folder) must fit into memory; of all others only the vocabulary and what is known of each document must.
+    ``source``, ``format`` and the options are those of ``topicloom.read``. Formats that are read as a whole matrix
+    (mtx, npz, and folder) must fit into memory; of all others, folders of texts and archives among them, only the
+    vocabulary and what is known of each document must.
     """
     target = Path(path)
     if not target.parent.is_dir():

@@ -53,6 +53,7 @@ _ALWAYS = ("n_components", "max_iter", "method")
 _NO_MATTER = {"checkpoint_dir", "checkpoint_every", "keep_draws", "n_jobs", "verbose", "random_state"}  # of no result
 _SEED_WORDS = "seed-words.json"
 _FLAGS = {
+    "header": {True: "--header", False: "--no-header"},
     "transpose": {True: "--transpose", False: "--no-transpose"},
     "keep_case": {True: "--keep-case"},
     "keep_texts": {True: "--keep-texts", False: "--no-texts"},
@@ -60,7 +61,8 @@ _FLAGS = {
 _READING = {
     "format", "vocab", "text_column", "id_column", "delimiter", "encoding", "stop_words", "min_df", "max_df",
     "max_words", "token_pattern", "strip", "normalizer", "phrases", "phrase_min_count", "phrase_threshold",
-    "phrase_passes", "ngrams", "label_column", "group_column", "response_column", "time_column",
+    "phrase_passes", "ngrams", "label_separator", "folder_labels", "suffix", "max_size",
+    "label_column", "group_column", "response_column", "time_column",
 }  # fmt: skip
 
 
@@ -129,7 +131,8 @@ def _made(source: Any) -> Rows:
         return rows
     reading = _command_read(model)
     if reading is not None:
-        rows.append(("read from", reading[0]))
+        more = f" and {len(reading[0]) - 3:,} more" if len(reading[0]) > 3 else ""
+        rows.append(("read from", ", ".join(reading[0][:3]) + more))
     options = getattr(model, "_text_options", None)
     if options is not None:
         rows += [("stop words", f"{len(options.stop_words):,}"), ("lower case", "yes" if options.lowercase else "no")]
@@ -187,15 +190,19 @@ def command_of(model: Any) -> str | None:
     chosen = _model_options(model, _OPTIONS[command[0]])
     if chosen is None:
         return None
-    input, reading = read
-    words = ["topicloom", command[0], input, "--out", "model", *command[1:], *reading, *chosen]
+    inputs, reading = read
+    words = ["topicloom", command[0], *inputs, "--out", "model", *command[1:], *reading, *chosen]
     return shlex.join([*words, "--seed", str(model.seed_)])
 
 
-def _command_read(model: Any) -> tuple[str, list[str]] | None:
-    """The file and the options by which a command read the corpus, as a shell takes them; None if none did."""
+def _command_read(model: Any) -> tuple[list[str], list[str]] | None:
+    """The files and the options by which a command read the corpus, as a shell takes them; None if none did."""
     found = (getattr(model, "_reading", None) or {}).get("command")
-    if not isinstance(found, Mapping) or not isinstance(found.get("input"), str):
+    if not isinstance(found, Mapping):
+        return None
+    input = found.get("input")
+    inputs = [input] if isinstance(input, str) else input
+    if not isinstance(inputs, list) or not inputs or not all(isinstance(path, str) for path in inputs):
         return None
     given = found.get("options")
     if not isinstance(given, Mapping):
@@ -206,7 +213,7 @@ def _command_read(model: Any) -> tuple[str, list[str]] | None:
             words.append(_FLAGS[name][value])
         elif name in _READING and isinstance(value, str | int) and not isinstance(value, bool):
             words += [_option(name), str(value)]
-    return found["input"], words
+    return inputs, words
 
 
 def _option(name: str) -> str:
