@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tests.project.test_docs import DOCS, blocks
 from topicloom.cli import app
 
-PAGE = DOCS / "story-speeches.md"
+PAGE = DOCS / "tutorials" / "story-speeches.md"
 
 
 def test_the_commands_of_the_story_run(

@@ -71,7 +71,7 @@ def docstrings_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 
 # Pages that need a package beside those that all tests need.
-NEEDS = {"cells.md": ("anndata", "the page needs the extra cells")}
+NEEDS = {"guide/cells.md": ("anndata", "the page needs the extra cells")}
 
 
 @pytest.mark.usefixtures("docstrings_kept")
@@ -216,7 +216,7 @@ def test_every_option_of_cells_is_explained() -> None:
         "n_regions",
         "n_topics",
     }
-    assert options | set(topicloom.cells.__all__) <= in_code("cells.md")
+    assert options | set(topicloom.cells.__all__) <= in_code("guide/cells.md")
 
 
 def test_the_list_of_checks_that_cannot_hold_is_complete() -> None:
