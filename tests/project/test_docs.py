@@ -71,15 +71,15 @@ def docstrings_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 
 # Pages that need a package beside those that all tests need.
-NEEDS = {"guide/cells.md": ("anndata", "the page needs the extra cells")}
+NEEDS = {"docs/guide/cells.md": ("anndata", "the page needs the extra cells")}
 
 
 @pytest.mark.usefixtures("docstrings_kept")
 @pytest.mark.parametrize("page", named([page for page in PAGES if runnable(page)]))
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page, in order, as one program."""
-    if page.name in NEEDS:
-        package, reason = NEEDS[page.name]
+    if (name := page.relative_to(ROOT).as_posix()) in NEEDS:
+        package, reason = NEEDS[name]
         pytest.importorskip(package, reason=reason)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
