@@ -10,7 +10,7 @@ from topicloom.corpus import Corpus, split_halves
 from topicloom.evaluation import completion_perplexities
 
 Pair = tuple[str, str]  # estimators of φ and θ
-Curve = dict[tuple[int, int], dict[Pair, float]]  # {(chains, samples a chain): {pair: perplexity}}
+Curve = dict[tuple[int, int], dict[Pair, float]]  # {(chains, samples per chain): {pair: perplexity}}
 
 NAMES: dict[Pair, str] = {
     ("standard", "standard"): "φ+θ",
@@ -29,7 +29,7 @@ class Budget:
     sweeps: int = 200
     burn_in: int = 50
     thin: int = 5
-    samples: Mapping[int, Sequence[int]] | None = None  # {chains: numbers of samples a chain}
+    samples: Mapping[int, Sequence[int]] | None = None  # {chains: numbers of samples per chain}
 
     def points(self) -> list[tuple[int, int]]:
         samples = self.samples or {1: (1, 2, 5, 10, 20, 50), 5: (1, 2, 5, 10)}
@@ -94,7 +94,7 @@ def verdicts(curves: Sequence[Curve]) -> list[str]:
         close = "converge" if abs(gaps[1]) < abs(gaps[0]) else "do NOT converge"
         lines.append(
             f"{n_chains} chain{'s' if n_chains > 1 else ''}: θ and θᵖ **{close}**: perplexity of φ+θ less that of "
-            f"φ+θᵖ is {gaps[0]:.1f} with {least} and {gaps[1]:.2f} with {most} samples a chain."
+            f"φ+θᵖ is {gaps[0]:.1f} with {least} and {gaps[1]:.2f} with {most} samples per chain."
         )
     last = max(points, key=lambda point: point[0] * point[1])
     gain = np.mean([curve[last][THETA_P] - curve[last][BOTH] for curve in curves])

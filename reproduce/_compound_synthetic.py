@@ -17,11 +17,11 @@ from topicloom.datasets import synthetic_compound
 
 METHODS: dict[str, dict[str, Any]] = {
     "AGS": {"method": "ags"},
-    "MGS, one step a sweep": {"method": "mgs", "method_options": {"n_langevin": 1}},
+    "MGS, one step per sweep": {"method": "mgs", "method_options": {"n_langevin": 1}},
     "MGS, five steps": {"method": "mgs", "method_options": {"n_langevin": 5}},
     "VEM": {"method": "vem", "method_options": {"tol": 1e-4}},
 }
-PAPER = {"AGS": "42, 23", "MGS, one step a sweep": "248, 139", "MGS, five steps": "", "VEM": "never"}
+PAPER = {"AGS": "42, 23", "MGS, one step per sweep": "248, 139", "MGS, five steps": "", "VEM": "never"}
 NEAR = 0.1  # L1 distance to the posterior mean
 
 

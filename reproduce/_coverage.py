@@ -90,8 +90,8 @@ class Judge:
         }
 
 
-def before(model: CompoundLDA, label: Int64Array, n_labels: int) -> tuple[FloatArray, FloatArray]:
-    """Intervals by labels as they were: topics known, and documents the only ones."""
+def last_sample_only(model: CompoundLDA, label: Int64Array, n_labels: int) -> tuple[FloatArray, FloatArray]:
+    """The simplest intervals by labels: topics are those of the last sample, and documents the only ones."""
     share = model.doc_topic_
     spread = share * (1 - share) / (model.corpus_.doc_lengths + model.gamma_ + 1)[:, None]
     inside = label == np.arange(n_labels)[:, None]
@@ -107,7 +107,7 @@ def of_collections(seed: int, sizes: Sequence[int], sweeps: int, known: bool, ju
     order, pi, n = aligned(model.topic_word_, made.phi), made.pi, np.array(sizes)
     judge.table("prevalence", model.prevalence(frame="pandas"), pi, order)
     lower, upper = np.quantile(model.pi_draws_, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    judge.add("prevalence, before", lower, upper, pi, order)
+    judge.add("prevalence, plain quantiles", lower, upper, pi, order)
     own = np.array([made.theta[made.label == j].mean(axis=0) for j in range(len(n))])
     judge.table("prevalence of documents", model.prevalence(of="documents", frame="pandas"), own, order)
     late = np.arange(len(n)) > 1
@@ -127,11 +127,11 @@ def of_labels(seed: int, sizes: Sequence[int], sweeps: int, known: bool, judge: 
     model = fit(made, groups, seed, sweeps, known)
     order = aligned(model.topic_word_, made.phi)
     documents = np.array([made.theta[made.label == j].mean(axis=0) for j in range(len(sizes))])
-    old = before(model, made.label, len(sizes))
+    plain = last_sample_only(model, made.label, len(sizes))
     for of, truth in (("population", made.mean), ("documents", documents)):
         found = model.prevalence(made.label, of=of, frame="pandas")  # type: ignore[arg-type]
         judge.table(f"by labels, {of}", found, truth, order)
-        judge.add(f"by labels, {of}, before", *old, truth, order)
+        judge.add(f"by labels, {of}, last sample only", *plain, truth, order)
 
 
 def of_plain(seed: int, sizes: Sequence[int], sweeps: int, known: bool, judge: Judge) -> None:

@@ -47,7 +47,7 @@ def section(data: Path, budget: Budget) -> str:
         f"β = {BETA}, one run. Perplexity of held-out halves after {budget.trained} iterations, each method with its "
         "own θ:",
         table(["K", *METHODS], [[k, *(f"{perplexity[k][m]:.0f}" for m in METHODS)] for k in budget.n_topics]),
-        "Log likelihood a training token against iterations (figure 5):",
+        "Log likelihood per training token against iterations (figure 5):",
         table(
             ["K, method", *(str(i) for i in budget.iterations)],
             [[f"{k}, {m}", *(f"{likelihood[k][m, i]:.3f}" for i in budget.iterations)]

@@ -107,7 +107,7 @@ def summary(run: Run) -> list[float]:
 
 HEADER = [
     "paths, seed", "mean yearly entropy", "median bucket", "buckets under 5 years", "the same, weighted by topics",
-    "weight of the 10 largest topics", "agreement of paths", "log joint a token and path",
+    "weight of the 10 largest topics", "agreement of paths", "log joint per token and path",
 ]  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def table4(corpora: dict[str, Corpus], budget: Budget, runs: int, jobs: int) -> 
 
 
 def figure6(corpora: dict[str, Corpus], budget: Budget) -> str:
-    """As a table: seconds of the sweeps so far with those of the estimate, and the likelihood a token."""
+    """As a table: seconds of the sweeps so far with those of the estimate, and the likelihood per token."""
     rows, overtakes = [], []
     for name, corpus in corpora.items():
         for sampler in budget.samplers:
@@ -110,7 +110,7 @@ def figure6(corpora: dict[str, Corpus], budget: Budget) -> str:
                 overtakes.append([name, sampler, n_topics, "never" if ahead is None else ahead])
     return "\n\n".join(
         [
-            "Figure 6: log-likelihood a training token against processor time, the estimate's own included; one run:",
+            "Figure 6: log-likelihood per training token against processor time, the estimate's own included; one run:",
             table(
                 ["corpus", "sampler", "K", "sweeps", "φ + θ: s", "log-likelihood", "φᵖ + θᵖ: s", "log-likelihood"], rows
             ),

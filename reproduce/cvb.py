@@ -89,12 +89,12 @@ def report(name: str, corpus: Corpus, n_topics: int, curves: Curves) -> str:
         f"**{name}**: {corpus.n_docs:,} documents, {corpus.n_tokens:,} tokens, K = {n_topics}, {runs} initialisations."
     )
     bounds = table(
-        ["bound a token", *(str(i) for i in curves["CVB"][0].iterations)],
+        ["bound per token", *(str(i) for i in curves["CVB"][0].iterations)],
         [[m, *_means(curves[m], "bound")] for m in VARIATIONAL]
         + [[f"{m}, second order", *_means(curves[m], "second_order")] for m in ("CVB", "CVB0")],
     )
     tests = table(
-        ["test log probability a token", *(str(i) for i in curves["Gibbs"][0].iterations)],
+        ["test log probability per token", *(str(i) for i in curves["Gibbs"][0].iterations)],
         [[m, *_means(curves[m], "test", len(curves["Gibbs"][0].iterations))] for m in METHODS],
     )
     ends = table(
@@ -176,9 +176,9 @@ def draw_figure1(found: dict[str, Curves], path: Path) -> None:
                         curve.iterations, getattr(curve, what), color=f"C{color}", lw=0.7, label=label
                     )
                 axes[row + 1, column].hist(_last(curves[method], what), bins=8, color=f"C{color}", alpha=0.6)
-            axes[row, column].set(xscale="log", xlabel="iterations", title=f"{name}: {what} a token")
+            axes[row, column].set(xscale="log", xlabel="iterations", title=f"{name}: {what} per token")
             axes[row, column].legend(fontsize=7)
-            axes[row + 1, column].set(xlabel=f"{what} a token at the end", ylabel="runs")
+            axes[row + 1, column].set(xlabel=f"{what} per token at the end", ylabel="runs")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=70)

@@ -138,7 +138,7 @@ def compositions(options: Options) -> str:
             model = classifier(k, options.sweeps(25), 102.4, sampler_options={"composition": name})
             rows.append([k, name, *measure(model, train, test, options.runs, f"{name}, K = {k}").cells()])
     return (
-        "Which proposals, 6 steps a token, 25 sweeps. Paper: all alike for few topics; for many the mixture is best, "
+        "Which proposals, 6 steps per token, 25 sweeps. Paper: all alike for few topics; for many the mixture is best, "
         "then doc, word, the cycle well below the mixture, exp alone poorest.\n\n"
         + table(["K", "proposals", "accuracy", "s"], rows)
     )
@@ -151,7 +151,7 @@ def steps(options: Options) -> str:
         for n in (1, 2, 4, 6, 8, 12):
             model = classifier(k, options.sweeps(25), 102.4, sampler_options={"n_mh": n})
             rows.append([k, n, *measure(model, train, test, options.runs, f"{n} steps, K = {k}").cells()])
-    return "Steps a token, mixture, 25 sweeps. Paper: more are more accurate and slower; six are enough.\n\n" + table(
+    return "Steps per token, mixture, 25 sweeps. Paper: more are more accurate and slower; six are enough.\n\n" + table(
         ["K", "steps", "accuracy", "s"], rows
     )
 

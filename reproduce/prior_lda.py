@@ -134,7 +134,7 @@ def scale(options: Options) -> str:
         svm.fit(X[labelled], Y[labelled].astype(int))
         margins = svm.decision_function(new)
         own = _measures(task, svm.predict(new), margins)
-        rows.append([name, "linear SVM, one a label", *(f"{own[m]:.4f}" for m in _SHOWN)])
+        rows.append([name, "linear SVM, one per label", *(f"{own[m]:.4f}" for m in _SHOWN)])
         own = _measures(task, _prior_lda.best_labels(margins, task.sizes), margins)
         rows.append([name, "linear SVM, Meta-Labeler", *(f"{own[m]:.4f}" for m in _SHOWN)])
         for kind in (PriorLDA, DependencyLDA):
@@ -145,7 +145,7 @@ def scale(options: Options) -> str:
             rows.append([name, kind.__name__, *(f"{own[m]:.4f}" for m in _SHOWN)])
             note(f"{name}: {kind.__name__}")
     return (
-        "LinearSVC of scikit-learn on tf-idf (log counts), its defaults, one a label; labels with a positive margin, "
+        "LinearSVC of scikit-learn on tf-idf (log counts), its defaults, one per label; labels with a positive margin, "
         "or as many as the Meta-Labeler says. The topic models have five chains, and two for new documents; all else "
         "is default.\n\n" + table(["corpus", "model", *_SHOWN], rows)
     )

@@ -77,10 +77,10 @@ def test_made_corpora_have_the_truth_that_is_said(mixed: bool) -> None:
     np.testing.assert_allclose(z_share, made.theta.mean(axis=0) @ made.phi, atol=0.01)
 
 
-def test_before_is_what_the_intervals_were() -> None:
+def test_intervals_of_the_last_sample_alone() -> None:
     made = _coverage.make(0, (5, 5), mixed=False)
     model = _coverage.fit(made, np.zeros(10, int), 0, 20, known=True)
-    lower, upper = _coverage.before(model, made.label, 2)
+    lower, upper = _coverage.last_sample_only(model, made.label, 2)
     share = model.doc_topic_[:5]
     reach = 1.6448536269514722 * np.sqrt((share * (1 - share) / 54).sum(axis=0)) / 5
     np.testing.assert_allclose(lower[0], np.maximum(share.mean(axis=0) - reach, 0))

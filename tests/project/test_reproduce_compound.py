@@ -32,7 +32,7 @@ def test_every_section_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> N
     for title, _ in compound_lda.PARTS.values():
         assert f"### {title}" in text
     assert str(data) not in text
-    assert "| MGS, one step a sweep |" in text
+    assert "| MGS, one step per sweep |" in text
     assert "| topic | 1987-1990 | 1997-1999 | P(rises) |" in text
     assert "1 collections" not in text
 
