@@ -275,7 +275,9 @@ class Watched:
         return self.entry
 
 
-@pytest.mark.parametrize("entry", [3, None, {"text": "a"}, np.ones(3), [1, 2], [], object(), b"a"], ids=str)
+@pytest.mark.parametrize(
+    "entry", [3, None, {"text": "a"}, np.ones(3), [1, 2], [], object(), b"a"], ids=lambda entry: type(entry).__name__
+)
 def test_what_has_no_end_is_left_alone(entry: Any) -> None:
     for fit in (LDA(2, **QUICK).fit, HMM(2, **QUICK).fit, from_texts, as_corpus):
         endless = Watched(entry)
