@@ -17,7 +17,7 @@ from topicloom.corpus.corpus import Corpus
 
 COMMANDS = ["demo", "fit", "fit-labels", "fit-supervised", "resume", "transform", "predict", "topics", "evaluate"]
 COMMANDS += ["convert", "info", "warmup", "fit-collections", "prevalence", "search-topics", "compare", "diagnose"]
-COMMANDS += ["docs", "name", "report", "explore", "region-sets"]
+COMMANDS += ["docs", "name", "report", "explore", "region-sets", "explain", "label-report"]
 
 
 # -- the command itself ------------------------------------------------------------------------------------------

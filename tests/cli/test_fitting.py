@@ -111,7 +111,9 @@ def test_bad_fits_are_told_in_one_line(refused: Callable[..., str], files: Path,
     assert "--beta contains -1" in refused("fit", texts, *out, "--beta", "-1")
     assert "--min-df few: expected a number" in refused("fit", texts, *out, "--min-df", "few")
     assert "Lower --min-df or raise --max-df." in refused("fit", texts, *out, "--min-df", 100)
-    assert "'--min-df' is not an option of format 'uci'" in refused("fit", files / "counts.uci", *out, "--min-df", 2)
+    assert "'--keep-texts' is not an option of format 'uci'" in refused(
+        "fit", files / "counts.uci", *out, "--keep-texts"
+    )
     assert "give --format one of" in refused("fit", model / "manifest.json", *out)
     assert "--format 'doc' is not known" in refused("fit", texts, *out, "--format", "doc")
     assert "no column 'text'; there are 'name', 'body'. Name the right one with --text-column." in refused(

@@ -192,7 +192,7 @@ def test_wrong_questions_are_refused(files: Path) -> None:
     assert "'zebra' is no label" in refused("explain", model, test, "--label", "zebra")
     assert "--document 99: there is no such document" in refused("explain", model, test, "-d", "99")
     assert "give topics or labels" in refused("explain", model, test, "-t", "0", "-l", "water")
-    assert "--tokens says what --csv and --json give" in refused("explain", model, test, "--tokens")
+    assert "--tokens says what --csv, --json and --parquet give" in refused("explain", model, test, "--tokens")
     assert "--sort zebra: not known" in refused("label-report", model, test, "--sort", "zebra")
     (files / "bare.csv").write_text("text\nriver\n")
     assert "there is no column 'tags'" in refused("label-report", model, files / "bare.csv")

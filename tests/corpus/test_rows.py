@@ -53,7 +53,7 @@ def test_a_plain_install_has_every_table(monkeypatch):
     compound = CompoundLDA(2, **options).fit(corpus)
     labeled = LabeledLDA(method="gibbs", **options).fit(corpus)
     supervised = MedLDAClassifier(2, **options).fit(corpus)
-    given = {"top_docs": (0,), "differences": ("left", "right")}
+    given = {"top_docs": (0,), "differences": ("left", "right"), "explain": (corpus,), "explain_tokens": (corpus,)}
     sources = [compound, labeled, supervised, topic_diagnostics(compound), summary(np.zeros((2, 8)) + np.arange(8))]
     found, seen = [], set()
     for source in sources:

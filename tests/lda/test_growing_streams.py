@@ -135,6 +135,19 @@ def test_texts_are_cut_as_the_first_were() -> None:
     assert np.isfinite(model.transform(["a boat"])).all()
 
 
+@pytest.mark.parametrize("kind", [list, iter, np.array, lambda texts: [text.split() for text in texts]])
+def test_every_kind_of_texts_may_bring_words(kind: Any) -> None:
+    model = made("scvb0").partial_fit(kind(["river bank", "money bank"])).partial_fit(kind(["boat river", "sea boat"]))
+    assert model.vocabulary_ == ("bank", "money", "river", "boat", "sea")
+
+
+def test_a_frame_is_read_by_the_columns_of_the_first_call() -> None:
+    pandas = pytest.importorskip("pandas", reason="a frame of pandas")
+    frames = [pandas.DataFrame({"text": texts}) for texts in (["river bank", "money bank"], ["boat river", "sea"])]
+    model = made("scvb0").partial_fit(frames[0], text="text").partial_fit(frames[1])
+    assert model.vocabulary_ == ("bank", "money", "river", "boat", "sea")
+
+
 def test_seed_words_of_the_first_call_stay(corpus: Corpus, tmp_path: Path) -> None:
     model = fed(made("scvb0", seed_words={2: ["word0"]}, seed_weight=50.0), corpus)
     assert np.argmax(model.topic_word_[:, model.vocabulary_.index("word0")]) == 2

@@ -108,13 +108,6 @@ def _texts(path: Path | None, left_out: bool, reading: Reading, model: Any) -> S
         return False if left_out else None
     if not hasattr(model, "vocabulary_"):
         raise InputError("--texts is for models of texts, and this one is of sequences; leave it out.")
-    found: list[str] = []
-
-    def note(text: str) -> list[str]:
-        found.append(text)
-        return []
-
     if not reading.holds_texts(path):
         raise InputError(f"{path} holds no texts; give the files of texts that the model was fitted on.")
-    reading.read_new(path, model, tokenizer=note)  # reads as the fit did, and keeps the texts
-    return found
+    return reading.read_new(path, model, keep_texts=True).texts

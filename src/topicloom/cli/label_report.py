@@ -7,7 +7,7 @@ import typer
 
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, ModelDir, load_topics
-from topicloom.cli._tables import Output, rows_of, show_table
+from topicloom.cli._tables import Output, rows_of, show_table, table_width
 from topicloom.cli.results import read_truth, unknown_words_told
 from topicloom.errors import InputError
 
@@ -76,7 +76,11 @@ def _show(found: "LabelReport", order: list[int]) -> None:
             inside = found.lower[k] <= found.support[k] <= found.upper[k]
             values += [f"{found.expected[k]:.1f} ({found.lower[k]}–{found.upper[k]})", "" if inside else "!"]
         labels.append([str(found.names[k]), *values])
-    show_table(None, headings, labels)
+    used = sum(
+        3 + max(len(row[i]) for row in [[name for name, _ in headings], *labels]) for i in range(1, len(headings))
+    )
+    room = max(table_width() - used - 4, 10)  # a line per label: whole names are in --csv and --json
+    show_table(None, headings, [[name if len(name) <= room else f"{name[: room - 1]}…", *row] for name, *row in labels])
     rows = [[name, *(f"{own[m]:.3f}" for m in ("precision", "recall", "f1"))] for name, own in found.averages.items()]
     show_table(None, [("average", False), ("precision", True), ("recall", True), ("F1", True)], rows)
     if found.calibration is not None:

@@ -51,6 +51,7 @@ PathLike = str | os.PathLike[str]
 
 _GIVEN = ("texts", "vocabulary", "ids", "labels", "groups", "responses", "times", "missing")  # by the reader
 _PRUNING = Pruning._fields  # options of every format
+_OF_ONE_READING = ("max_size", "min_cells", "max_cells")  # say nothing about other files
 TEXT_OPTIONS = tuple(name for name in inspect.signature(from_texts).parameters if name not in _GIVEN)
 
 
@@ -333,7 +334,7 @@ def _reading(name: str, chosen: _Format, files: Files, named: bool, options: Map
     how = {
         option: value
         for option, value in {**defaults, **options}.items()
-        if option in (*chosen.options, "encoding") and option not in (*TEXT_OPTIONS, "max_size")
+        if option in (*chosen.options, "encoding") and option not in (*TEXT_OPTIONS, *_OF_ONE_READING)
     }
     if how.get("header") is False and "text_column" not in options:
         del how["text_column"]

@@ -34,6 +34,7 @@ class ReadingBesideGroups(TypedDict, total=False):
     group: str | None
     response: str | None
     time: str | None
+    label_separator: str | None
     # how texts become words
     missing: Missing
     strip: str | Sequence[str]

@@ -1,6 +1,7 @@
 """Topics that can be learned from a stream: ``partial_fit``, new words, and how the stream goes."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -9,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
-from topicloom.corpus.text import from_texts, tokenize
+from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.parameters import plain
+from topicloom.engine.estimator.reading import with_all_words
 from topicloom.engine.run import start_chain
 from topicloom.errors import InputError
 from topicloom.lda.statement import PlainTopics
@@ -47,7 +49,7 @@ class StreamedTopics(PlainTopics):
         raise NotImplementedError
 
     @available_if(_learns_from_a_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None, *, score_first: bool = False) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, score_first: bool = False, **reading: Unpack[Reading]) -> Self:
         """Learn from more documents (``method="scvb0"`` or ``"svb"``), in minibatches of ``batch_size``.
 
         The first call sets the vocabulary, the number of topics and the priors to start from, which later calls cannot
@@ -56,9 +58,10 @@ class StreamedTopics(PlainTopics):
 
         Parameters
         ----------
-        X : Corpus, list of texts or documents × words matrix
-            In their order. Words of a corpus are matched by name; a matrix has the columns of the vocabulary.
+        X : as of ``fit``
+            Documents in their order. Words of a corpus are matched by name; a matrix has the columns of the vocabulary.
         y : ignored
+        reading : as of ``fit``
         score_first : bool, default=False
             Whether to score each minibatch before it is learned: an honest held-out score without data of its own.
             ``stream_frame`` and ``trace_.score`` have it. No topic depends on it.
@@ -81,7 +84,7 @@ class StreamedTopics(PlainTopics):
         seed = inputs.draw_seed(self.random_state) if first else self.seed_
         plan, settings = self._plan(seed), self._settings(self.total_samples)
         self._check_stream_options(score_first)
-        corpus = self._training_corpus(X) if first else self._more_documents(X)
+        corpus = self._training_corpus(X, reading) if first else self._more_documents(X, reading)
         sampler = variational_sampler(settings, None)
         known = corpus.n_words if first else len(self.vocabulary_)
         if first or corpus.n_words > known:
@@ -108,25 +111,15 @@ class StreamedTopics(PlainTopics):
                 'for all, or new_words="ignore".'
             )
 
-    def _more_documents(self, X: Any) -> Corpus:
+    def _more_documents(self, X: Any, reading: Mapping[str, Any]) -> Corpus:
         """Documents that follow in a stream, in its vocabulary; if new words are added, in one that has them, too."""
-        given = self._with_all_words(X) if self.new_words == "add" else None
-        if given is None:
-            return self._new_corpus(X)
+        if self.new_words == "ignore":
+            return self._new_corpus(X, reading)
+        given = with_all_words(self, X, reading)
         corpus = given.with_vocabulary(stream.grown_vocabulary(self.vocabulary_, given))
         inputs.check_weights(corpus, least=0.0)
         self._check_tokens(corpus)
         return corpus
-
-    def _with_all_words(self, X: Any) -> Corpus | None:
-        """Texts or a corpus with words of their own; None of anything else, and of texts without a word."""
-        if isinstance(X, Corpus):
-            return X
-        options = self._text_options
-        texts = isinstance(X, list | tuple) and all(isinstance(text, str) for text in X)
-        if options is None or not texts or not any(tokenize(text, options) for text in X):
-            return None
-        return from_texts(X, **options._asdict(), keep_texts=False)
 
     def stream_frame(self, *, frame: str | None = None) -> Any:
         """A row for each minibatch that ``partial_fit`` has learned: how the stream goes.

@@ -67,12 +67,49 @@ def check_one_target(y: Any, reading: Mapping[str, Any], role: str | None, name:
 # -- new documents -------------------------------------------------------------------------------------------------
 
 
+def with_all_words(model: Any, X: Any, reading: Mapping[str, Any]) -> Corpus:
+    """New documents, read as those of the fit, with words that the model does not know where words have names.
+
+    A matrix, bags of numbers and cells have the words of the model alone, and so have texts without any word.
+    """
+    given = told_apart(X)
+    if given.kind in ("texts", "words", "docs"):
+        given = Given(given.kind, list(given.data))
+    cut = given.kind in ("texts", "words", "docs") or (given.kind == "frame" and "text_column" in _kept(model))
+    if not cut and not (given.kind in ("corpus", "bags") and _has_names(given, reading)):
+        return _read_new(model, given, reading)
+    if not cut:
+        return corpus_of(given, reading)
+    try:
+        return _read_new(_AllWords(model), given, reading)
+    except InputError:  # no word in them, or what is refused anyway
+        return _read_new(model, given, reading)
+
+
+class _AllWords:
+    """A model as it reads, with no vocabulary to keep to."""
+
+    vocabulary_ = None
+
+    def __init__(self, model: Any) -> None:
+        self._reading, self._text_options = model._reading, model._text_options
+
+
+def _has_names(given: Given, reading: Mapping[str, Any]) -> bool:
+    named = reading.get("vocabulary") is not None or getattr(given.data, "id2word", None) is not None
+    return given.kind == "corpus" or named
+
+
 def new_corpus(model: Any, X: Any, reading: Mapping[str, Any], roles: Sequence[str] = ()) -> Corpus:
     """New documents in a model's vocabulary, read as those of the fit unless ``reading`` says otherwise.
 
     ``roles`` are what is wanted of a frame beside its texts.
     """
-    given, vocabulary = told_apart(X), model.vocabulary_
+    return _read_new(model, told_apart(X), reading, roles)
+
+
+def _read_new(model: Any, given: Given, reading: Mapping[str, Any], roles: Sequence[str] = ()) -> Corpus:
+    vocabulary = model.vocabulary_
     if given.kind in ("texts", "words", "docs"):
         usable = ("missing", *METADATA, *_usable_to_cut(model, given.kind, reading))
         check_keywords(given.kind, reading, usable)
@@ -119,7 +156,7 @@ def _as_fitted(model: Any, kind: str, reading: Mapping[str, Any]) -> dict[str, A
 
 def _new_bags(model: Any, given: Given, reading: Mapping[str, Any]) -> Corpus:
     """Without a vocabulary, words have the numbers that they had in the fit, and higher ones are not known."""
-    named = reading.get("vocabulary") is not None or getattr(given.data, "id2word", None) is not None
+    named = _has_names(given, reading)
     corpus = corpus_of(given, {"missing": _kept(model).get("missing", "error"), **reading})
     if not named:
         known = model.vocabulary_
