@@ -76,11 +76,11 @@ def _show(found: "LabelReport", order: list[int]) -> None:
             inside = found.lower[k] <= found.support[k] <= found.upper[k]
             values += [f"{found.expected[k]:.1f} ({found.lower[k]}–{found.upper[k]})", "" if inside else "!"]
         labels.append([str(found.names[k]), *values])
-    used = sum(
-        3 + max(len(row[i]) for row in [[name for name, _ in headings], *labels]) for i in range(1, len(headings))
-    )
-    room = max(table_width() - used - 4, 10)  # a line per label: whole names are in --csv and --json
-    show_table(None, headings, [[name if len(name) <= room else f"{name[: room - 1]}…", *row] for name, *row in labels])
+    widths = [max(map(len, column)) for column in zip(*[[name for name, _ in headings], *labels], strict=True)]
+    room = max(table_width() - sum(width + 3 for width in widths[1:]) - 4, 10)
+    for row in labels:  # a line per label: whole names are in --csv and --json
+        row[0] = row[0] if len(row[0]) <= room else f"{row[0][: room - 1]}…"
+    show_table(None, headings, labels)
     rows = [[name, *(f"{own[m]:.3f}" for m in ("precision", "recall", "f1"))] for name, own in found.averages.items()]
     show_table(None, [("average", False), ("precision", True), ("recall", True), ("F1", True)], rows)
     if found.calibration is not None:

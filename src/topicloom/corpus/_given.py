@@ -73,7 +73,7 @@ def told_apart(X: Any, name: str = "X") -> Given:
         raise InputError(_no_documents(X, name))
     if (found := _by_library(X, name)) is not None:
         return found
-    if has_array(X):
+    if has_array(X) or (hasattr(X, "X") and hasattr(X, "var_names")):  # like AnnData: refused as a matrix, with advice
         return Given("matrix", X)
     if not isinstance(X, Iterable) or _is_doc(X):
         raise InputError(f"{name} is of the type {type(X).__name__}; {EXPECTED}.")

@@ -10,6 +10,7 @@ from topicloom.corpus._matrices import has_array
 from topicloom.corpus.corpus import Corpus, from_matrix
 from topicloom.corpus.frames import column_names, from_frame, listed
 from topicloom.corpus.inputs import METADATA, check_keywords, corpus_of, new_cells, options_of
+from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.text import from_texts
 from topicloom.corpus.text_options import WORD_LISTS
 from topicloom.errors import InputError
@@ -30,6 +31,10 @@ _NO_TOKENIZER = (
 )
 
 
+# Of a matrix all columns are words, so that new ones have the same; ``from_matrix`` makes a corpus of some of them.
+_OF_COUNTS = tuple(name for name in options_of("matrix") if name not in Pruning._fields)
+
+
 def training_corpus(model: Any, X: Any, reading: Mapping[str, Any]) -> Corpus:
     """Documents to learn from."""
     given = told_apart(X)
@@ -38,7 +43,7 @@ def training_corpus(model: Any, X: Any, reading: Mapping[str, Any]) -> Corpus:
         if given.kind != "corpus":
             vars(model).pop("feature_names_in_", None)  # of an earlier fit, on a frame
         return corpus
-    check_keywords("matrix", reading, options_of("matrix"))
+    check_keywords("matrix", reading, _OF_COUNTS)
     matrix = model._checked_matrix(given.data, reset=True)  # as scikit-learn takes it
     names = getattr(model, "feature_names_in_", None)
     found = {"vocabulary": None if names is None else [str(name) for name in names], **reading}
@@ -119,7 +124,7 @@ def _read_new(model: Any, given: Given, reading: Mapping[str, Any], roles: Seque
     if given.kind == "bags":
         return _new_bags(model, given, reading)
     if given.kind == "matrix" and reading.get("vocabulary") is None:
-        check_keywords("matrix", reading, options_of("matrix"))
+        check_keywords("matrix", reading, _OF_COUNTS)
         own = {name: value for name, value in reading.items() if name != "vocabulary"}
         return from_matrix(model._checked_matrix(given.data, reset=False), vocabulary, **own)
     if given.kind == "cells":
