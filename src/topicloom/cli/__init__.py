@@ -16,9 +16,10 @@ from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
 from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.report import report
-from topicloom.cli.results import evaluate, topics, transform
+from topicloom.cli.results import evaluate, topics
 from topicloom.cli.search import search_topics
 from topicloom.cli.supervised import fit_supervised
+from topicloom.cli.transform import transform
 from topicloom.cli.warmup import warmup
 
 app = typer.Typer(

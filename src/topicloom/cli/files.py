@@ -9,7 +9,8 @@ import typer
 from topicloom.cli._options import Cutting
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Json, load_topics, say, show_json, show_table
-from topicloom.cli.results import as_text, write_doc_topics, write_rows
+from topicloom.cli.results import as_text, write_rows
+from topicloom.cli.transform import write_doc_topics
 from topicloom.errors import InputError, StorageError, counted
 
 if TYPE_CHECKING:

@@ -77,7 +77,8 @@ class _Metadata:
         return {**given, "times": joined_times(times)} if times else given
 
 
-def _corpus(path: Path, rows: Iterable[Row], vocabulary: Vocabulary, options: dict[str, Any]) -> Corpus:
+def corpus_of_rows(path: Path, rows: Iterable[Row], vocabulary: Vocabulary, options: dict[str, Any]) -> Corpus:
+    """Texts and what the rows say about them."""
     metadata = _Metadata(path)
     corpus = from_texts(metadata.texts(rows), vocabulary=vocabulary, **options)
     return corpus.with_metadata(**metadata.fields())
@@ -88,8 +89,11 @@ def _corpus(path: Path, rows: Iterable[Row], vocabulary: Vocabulary, options: di
 
 def read_txt(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One document a line; a blank line is a document without words."""
-    rows = ((f"line {n}", {"text": line}) for n, line in enumerate(text_lines(path, encoding), 1))
-    return _without_breaks(_corpus(path, rows, vocabulary, options))
+    return _without_breaks(corpus_of_rows(path, txt_rows(path, encoding), vocabulary, options))
+
+
+def txt_rows(path: Path, encoding: str) -> Iterator[Row]:
+    return ((f"line {n}", {"text": line}) for n, line in enumerate(text_lines(path, encoding), 1))
 
 
 def _without_breaks(corpus: Corpus) -> Corpus:
@@ -101,13 +105,13 @@ def _without_breaks(corpus: Corpus) -> Corpus:
 
 def read_mallet(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
-    return _without_breaks(_corpus(path, _mallet_rows(path, encoding), vocabulary, options))
+    return _without_breaks(corpus_of_rows(path, mallet_rows(path, encoding), vocabulary, options))
 
 
 _MALLET_TABS = re.compile(r"(\S+)\t([^\t]*)\t(.*)", re.DOTALL)
 
 
-def _mallet_rows(path: Path, encoding: str) -> Iterator[Row]:
+def mallet_rows(path: Path, encoding: str) -> Iterator[Row]:
     for number, line in enumerate(text_lines(path, encoding), 1):
         tabbed = _MALLET_TABS.fullmatch(line)
         fields = list(tabbed.groups()) if tabbed else line.split(None, 2)
@@ -124,7 +128,7 @@ def _mallet_rows(path: Path, encoding: str) -> Iterator[Row]:
 COLUMN_OPTIONS = ("text_column", *(f"{role}_column" for role in _CONVERTERS))
 
 
-def _split_roles(options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+def split_roles(options: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     """Which column plays which role, and the options that are left for the texts."""
     columns = {"text_column": "text", **options}
     named = {name.removesuffix("_column"): columns.pop(name, None) for name in COLUMN_OPTIONS}
@@ -148,7 +152,11 @@ def read_csv(
     **options: Any,
 ) -> Corpus:
     """A table with a header line. ``quote=None`` reads quotation marks as any other character."""
-    roles, text_options = _split_roles(options)
+    roles, text_options = split_roles(options)
+    return corpus_of_rows(path, csv_rows(path, roles, encoding, delimiter, quote), vocabulary, text_options)
+
+
+def csv_rows(path: Path, roles: Mapping[str, str], encoding: str, delimiter: str, quote: str | None) -> Iterator[Row]:
     lines = text_lines(path, encoding, newline="")
     try:
         if quote is None:
@@ -160,7 +168,7 @@ def read_csv(
             f"delimiter={delimiter!r} and quote={quote!r} cannot be used: each must be one character, the two must "
             "differ, and quote may be None."
         ) from None
-    return _corpus(path, _csv_rows(path, reader, roles, delimiter), vocabulary, text_options)
+    return _csv_rows(path, reader, roles, delimiter)
 
 
 def read_tsv(path: Path, vocabulary: Vocabulary, *, delimiter: str = "\t", **options: Any) -> Corpus:
@@ -213,11 +221,11 @@ def _csv_records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 def read_jsonl(path: Path, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
     """One JSON object a line."""
-    roles, text_options = _split_roles(options)
-    return _corpus(path, _jsonl_rows(path, roles, encoding), vocabulary, text_options)
+    roles, text_options = split_roles(options)
+    return corpus_of_rows(path, jsonl_rows(path, roles, encoding), vocabulary, text_options)
 
 
-def _jsonl_rows(path: Path, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
+def jsonl_rows(path: Path, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
     for number, line in enumerate(text_lines(path, encoding), 1):
         if not line.strip():
             continue
@@ -233,11 +241,11 @@ def _jsonl_rows(path: Path, roles: Mapping[str, str], encoding: str) -> Iterator
 
 def read_parquet(path: Path, vocabulary: Vocabulary, **options: Any) -> Corpus:
     """A Parquet file, some thousand rows at a time; only the named columns are read."""
-    roles, text_options = _split_roles(options)
-    return _corpus(path, _parquet_rows(path, roles), vocabulary, text_options)
+    roles, text_options = split_roles(options)
+    return corpus_of_rows(path, parquet_rows(path, roles), vocabulary, text_options)
 
 
-def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
+def parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:

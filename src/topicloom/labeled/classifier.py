@@ -143,7 +143,7 @@ class LabelClassifier(TopicModel):
                 corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
                 alpha_row=rows,
             )  # fmt: skip
-        return self._sampled_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
+        return self._expected_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""

@@ -266,7 +266,7 @@ class SupervisedTopics(TopicModel):
         """Expected topic counts [D, K] with one chain's topics held fixed."""
         by_word = self._by_words[index]
         phi_by_word, seed = by_word / by_word.sum(axis=0), int(path_key(self.seed_, index))
-        return self._sampled_counts(corpus, phi_by_word, self.alpha_, None, seed)
+        return self._expected_counts(corpus, phi_by_word, self.alpha_, None, seed)
 
     def _perplexity(self, corpus: Corpus) -> float:
         """θ of the halves is read by ``estimator``, as φ is."""

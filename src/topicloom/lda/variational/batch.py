@@ -14,6 +14,7 @@ from scipy.special import digamma, gammaln, polygamma
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Block
+from topicloom.engine.expected_counts import Ending, distinct_words, expect_all
 from topicloom.engine.prior import Prior, document_prior
 from topicloom.engine.threads import add_moves, cut, private, run_parallel, run_rounds
 from topicloom.errors import InputError
@@ -339,20 +340,16 @@ def fold_in(
         doc: FloatArray = own + pairs.doc_weight[:, None] * (own / own.sum(axis=-1, keepdims=True))
         fit_documents(pairs, topics, alpha, mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc, alpha_row)
         return np.subtract(doc, own, out=doc)
-    phi, out = as_input(word / word.sum(axis=0)), np.zeros((corpus.n_docs, n_topics))
+    phi = as_input(word / word.sum(axis=0))
     if mode == "cvb_exact":
         check_whole(corpus)
+        out = np.zeros((corpus.n_docs, n_topics))
         longest = int(corpus.doc_lengths.max(initial=0))
         gamma = np.empty((len(pairs.word), n_topics))
         exact.fold_in(pairs, phi, as_input(alpha), tol, max_rounds, gamma, np.empty(longest + 2), out)
         return out
     prior = document_prior(alpha, corpus.n_docs, alpha_row)
-
-    def run(doc_range: tuple[int, int]) -> None:
-        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out)
-
-    run_parallel(run, _parts(ptr, n_topics, n_jobs), n_jobs)
-    return out
+    return expect_all(distinct_words(corpus), phi, prior, mode == "cvb", Ending(tol, 0.0, max_rounds), n_jobs)
 
 
 def check_whole(corpus: Corpus) -> None:
