@@ -277,10 +277,12 @@ class SupervisedTopics(TopicModel):
         """f [D, tasks] = Σ_k z̄_k η_k, the mean over chains; the prior's mean in place of z̄ where there is no word."""
         out = np.zeros((corpus.n_docs, sum(map(len, self._groups))))
         lengths = corpus.doc_lengths[:, None]
+        if corpus.weights is not None:
+            lengths = np.bincount(corpus.token_docs, corpus.weights, corpus.n_docs)[:, None]
         for group, tasks in enumerate(self._groups):
             for index in range(group * self.n_chains, (group + 1) * self.n_chains):
                 counts = self._fold_chain(corpus, index)
-                share = np.where(lengths > 0, counts / np.maximum(lengths, 1), self.alpha_ / self.alpha_.sum())
+                share = np.where(lengths > 0, counts / np.where(lengths > 0, lengths, 1), self.alpha_ / self.alpha_.sum())
                 out[:, tasks] += product(share, self._etas[index]) / self.n_chains
         return out
 
