@@ -5,7 +5,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from topicloom.corpus._checks import check_whole
+from topicloom.corpus._checks import check_choice, check_whole
 from topicloom.corpus._table_files import (
     Row,
     corpus_of_rows,
@@ -62,6 +62,8 @@ def read_chunks(
     check_whole("chunk_size", chunk_size, 1)
     if not source.exists():
         raise InputError(f"there is no file {source}.")
+    if format is not None:
+        check_choice("format", format, IN_CHUNKS)
     name = _format_of(source, format)
     if name not in IN_CHUNKS or source.is_dir():
         raise InputError(

@@ -282,7 +282,9 @@ class SupervisedTopics(TopicModel):
         for group, tasks in enumerate(self._groups):
             for index in range(group * self.n_chains, (group + 1) * self.n_chains):
                 counts = self._fold_chain(corpus, index)
-                share = np.where(lengths > 0, counts / np.where(lengths > 0, lengths, 1), self.alpha_ / self.alpha_.sum())
+                share = np.where(
+                    lengths > 0, counts / np.where(lengths > 0, lengths, 1), self.alpha_ / self.alpha_.sum()
+                )
                 out[:, tasks] += product(share, self._etas[index]) / self.n_chains
         return out
 
