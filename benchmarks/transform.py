@@ -19,6 +19,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -185,9 +186,9 @@ def ours(trained: Trained, task: Task) -> list[Run]:
         f"cvb0, tol {tol:g}": lambda corpus, tol=tol: expected_counts(corpus, by_word, alpha, tol=tol, max_iter=200)
         for tol in TOLERANCES
     }
-    work["gibbs"] = lambda corpus: (
-        fold_in_corpus(corpus, by_word, alpha, burn_in=20, thin=2, n_samples=5, n_chains=2, hard=False).soft
-    )
+    for setting, burn_in, n_samples, n_chains in (("gibbs, 8 chains", 50, 10, 8), ("gibbs", 20, 5, 2)):
+        draw = partial(fold_in_corpus, burn_in=burn_in, thin=2, n_samples=n_samples, n_chains=n_chains, hard=False)
+        work[setting] = lambda corpus, draw=draw: draw(corpus, by_word, alpha).soft
     found = []
     for setting, infer in work.items():
         infer(task.observed.select(range(2)))  # compiled
