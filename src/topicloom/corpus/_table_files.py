@@ -254,7 +254,7 @@ def parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Row]:
         ) from None
     row = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path, pre_buffer=False) as file:  # or all that was read stays in memory
             _check_columns(path, roles, file.schema_arrow.names, "its schema")
             for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
                 columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}
