@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import topicloom
-from topicloom.errors import InputError, UnknownWordsWarning
+from topicloom.errors import InputError, SkippedFilesWarning, UnknownWordsWarning
 
 THEMES = ("bread oven flour bread", "violin sonata concert", "river boat water river")
 TEXTS = [f"{THEMES[d % 3]} {THEMES[d % 2]}" * (d % 4) + " zebra" * (d == 9) for d in range(23)]
@@ -63,6 +64,34 @@ def test_every_source_gives_the_numbers_of_transform(
     assert [int(row["unknown"]) for row in rows] == [int(d == 9) for d in range(len(TEXTS))]
     assert (done.documents, done.unknown, done.empty) == (23, 1, 6)
     assert done.tokens == sum(int(row["tokens"]) for row in rows)
+
+
+def test_folders_and_several_files_are_one_source(
+    model: topicloom.LDA, theta: np.ndarray, sources: Path, tmp_path: Path
+) -> None:
+    """In the order that ``topicloom.read`` has, across the ends of chunks; a table may have no line of names."""
+    folder = tmp_path / "new"
+    (folder / "sub").mkdir(parents=True)
+    for d, text in enumerate(TEXTS):
+        (folder / ("sub" if d % 2 else ".") / f"{d:02}.txt").write_text(text)
+    corpus = topicloom.read(folder, vocabulary=model.vocabulary_)
+    expected = model.transform(corpus)
+    every = [folder, str(folder / "**/*.txt"), sorted(folder.rglob("*.txt"))]
+    for source in every:
+        model.transform_file(source, tmp_path / "a.csv", chunk_size=7)
+        rows = read_csv(tmp_path / "a.csv")
+        assert tuple(row["id"] for row in rows) == corpus.ids
+        np.testing.assert_array_equal([[float(row[f"topic_{k}"]) for k in range(3)] for row in rows], expected)
+    assert not np.array_equal(expected, theta)  # the order is that of the names
+    for name, rows in (("1.csv", TEXTS[:9]), ("2.csv", TEXTS[9:])):
+        (tmp_path / name).write_text("".join(f'{len(text)};"{text}"\n' for text in rows))
+    named = {"header": False, "delimiter": "semicolon", "text_column": "1"}
+    model.transform_file([tmp_path / "1.csv", tmp_path / "2.csv"], tmp_path / "a.npy", chunk_size=4, **named)
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), theta)
+    (folder / "more.text").write_text("river")
+    with pytest.warns(SkippedFilesWarning, match=r"passed over: 1 with \.text"):
+        assert model.transform_file(folder, tmp_path / "a.npy").documents == 23
+    assert model.transform_file(folder, tmp_path / "a.npy", suffix="").documents == 24
 
 
 def read_csv(path: Path) -> list[dict[str, Any]]:
@@ -162,6 +191,9 @@ def test_bad_requests_are_refused_before_anything_is_written(
     new, matrix = sources / "new.txt", tmp_path / "counts.mtx"
     matrix.write_text("")
     (tmp_path / "empty.txt").write_text("")
+    archive = sources / "new.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(new, "new.txt")
     cases: list[tuple[Any, str, dict[str, Any], str]] = [
         (new, "a.xlsx", {}, r"the name must end in \.csv, \.jsonl, \.parquet or \.npy"),
         (new, "a.npy", {"top_n": 2}, r"\.npy holds the shares of all topics; leave out top_n"),
@@ -174,6 +206,8 @@ def test_bad_requests_are_refused_before_anything_is_written(
         (tmp_path / "empty.txt", "a.csv", {}, r"has no documents"),
         (matrix, "a.csv", {}, r"the format 'mtx', which is not read in chunks"),
         (new, "none/a.csv", {}, r"there is no folder"),
+        (archive, "a.csv", {}, r"is or has an archive, which is not read in chunks"),
+        ([], "a.csv", {}, r"path is an empty list"),
     ]
     for source, target, options, message in cases:
         with pytest.raises(InputError, match=message):

@@ -186,7 +186,7 @@ class Reading:
                 return counts.with_vocabulary(model.vocabulary_)
             how = model._text_options
             if how is not None:
-                chosen |= how._asdict()
+                chosen = {**how._asdict(), **chosen}  # a command may bring a tokenizer
             elif kept.get("format") == (format or _told_by_name(files)) and "tokenizer" not in chosen:
                 say("the texts of the fit were cut by a tokenizer that is not saved; these are cut by the default one.")
             return read(files.paths, format, vocabulary=model.vocabulary_, **chosen)
