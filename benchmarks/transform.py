@@ -2,6 +2,7 @@
 
     python -m benchmarks.transform --data DIR [--corpora kos bbc] [--topics 20 100] [--seeds 2] [--out FILE]
     python -m benchmarks.transform --data DIR --methods
+    python -m benchmarks.transform --files 100000 1000000
 
 DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``. Needs ``topicloom[bench]``.
 pyrmallet (MALLET's sampler as a package) takes part if it is installed. One thread.
@@ -11,7 +12,8 @@ the other half are scored. It does so at several numbers of rounds. topicloom th
 same prior*, at several tolerances. A row compares the rival's quickest setting whose perplexity is within half a
 percent of the rival's own best with the quickest of topicloom's that is at least as good as that.
 
-``--methods`` compares topicloom's own ways, given topics that it has learned itself.
+``--methods`` compares topicloom's own ways, given topics that it has learned itself. ``--files`` measures the peak
+memory of ``transform_file`` for files of so many documents of 40 tokens, 50 topics.
 """
 
 import argparse
@@ -23,12 +25,13 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import topicloom
-from benchmarks._common import machine, rival, table, without_paths
+from benchmarks._common import forget_peak, machine, resident, rival, table, without_paths
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus import Corpus, split_halves
 from topicloom.engine.expected_counts import TOL, expected_counts
@@ -258,9 +261,35 @@ def _compare_methods(options: argparse.Namespace) -> None:
     print(table(("corpus", "K", "seed", *(run.setting for run in found)), rows))
 
 
+TARGETS: tuple[tuple[str, dict[str, Any]], ...] = ((".jsonl", {}), (".jsonl", {"top_n": 5}), (".parquet", {}))
+
+
+def _measure_files(sizes: Sequence[int]) -> None:
+    """Peak memory of this process while it reads and writes files."""
+    rng, rows = np.random.default_rng(0), []
+    words = np.array([f"w{v}" for v in range(20_000)])
+    texts = [" ".join(words[own]) for own in (20_000 * rng.random((10_000, 40)) ** 3).astype(int)]
+    model = topicloom.LDA(50, max_iter=5, random_state=0).fit(texts)
+    lines = "".join(f'{{"text": "{text}"}}\n' for text in texts)
+    with TemporaryDirectory() as folder:
+        for n in sizes:
+            source = Path(folder) / "new.jsonl"
+            with source.open("w") as file:
+                for _ in range(-(-n // len(texts))):
+                    file.write(lines)
+            for ending, options in TARGETS:
+                forget_peak()
+                done = model.transform_file(source, (Path(folder) / "shares").with_suffix(ending), **options)
+                told = f"{ending}{', top_n=5' if options else ''}"
+                rows.append([f"{done.documents:,}", told, f"{done.seconds:.0f}", f"{resident('VmHWM') / 1e6:.0f}"])
+                print(*rows[-1], file=sys.stderr, flush=True)
+    print(table(("documents", "out", "seconds", "peak memory, MB"), rows))
+
+
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--files", nargs="+", type=int, default=None, metavar="DOCUMENTS")
     parser.add_argument("--corpora", nargs="+", default=["kos", "nips", "news20", "bbc"])
     parser.add_argument("--topics", nargs="+", type=int, default=[20, 100, 500])
     parser.add_argument("--seeds", type=int, default=2)
@@ -268,6 +297,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--methods", action="store_true")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args(arguments)
+    if options.files:
+        _measure_files(options.files)
+        return
+    if options.data is None:
+        parser.error("give --data, the folder of corpora, or --files")
     for name in options.corpora:  # all that is needed, before the first race
         if not (options.data / name).is_dir():
             raise InputError(f"--data {options.data}: there is no folder {name} in it.")
