@@ -273,8 +273,8 @@ def write(
 def _format_of(path: Path, format: str | None) -> str:
     """The format of one file by its name."""
     if format is not None:
-        if format not in FORMATS:
-            raise InputError(f"format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
+        if not isinstance(format, str) or format not in FORMATS:
+            raise InputError(f"format={shown(format)} is not known; choose one of {', '.join(FORMATS)}.")
         return format
     name = path.name.lower().removesuffix(".gz")
     if re.fullmatch(r"docword\..*txt", name):
