@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import FloatArray
-from topicloom.corpus._checks import check_choice, check_whole
+from topicloom.corpus._checks import check_choice, check_whole, shown
 from topicloom.corpus._sources import found_paths
 from topicloom.corpus.chunks import read_chunks
 from topicloom.corpus.corpus import Corpus
@@ -49,6 +49,8 @@ def transform_file(
     """See ``TopicModel.transform_file``."""
     check_is_fitted(model, "seed_")
     layout = layout_for(model, top_n, dtype)
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback={shown(callback)} must be a function that takes what has been written.")
     path = as_path(target)
     check_target(path, layout)
     check_other_files(found_paths(source), path)
