@@ -93,7 +93,7 @@ def test_evaluate(run: Run, document: Callable[..., Any], files: Path, model: Pa
 
 
 def test_bad_requests_of_results_are_told(refused: Callable[..., str], files: Path, model: Path) -> None:
-    assert "the name must end in .csv, .jsonl or .npy" in refused("transform", model, "--out", "theta.xlsx")
+    assert "the name must end in .csv, .jsonl, .parquet or .npy" in refused("transform", model, "--out", "theta.xlsx")
     assert "there is no file" in refused("transform", model, files / "none.txt")
     assert "--measures r2: not known" in refused("evaluate", model, "--measures", "r2")
     assert "--measures perplexity scores held-out documents" in refused("evaluate", model, "--measures", "perplexity")

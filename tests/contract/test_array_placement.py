@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import topicloom
-from topicloom.engine import fold_in
+from topicloom.engine import expected_counts, fold_in
 from topicloom.evaluation import particles
 from topicloom.lda.variational import bayes as variational_bayes
 from topicloom.lda.variational import collapsed as variational_collapsed
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[int, Call]] = {
         lambda g, *rest: variational_collapsed.weigh_gaussian(g / 9, 1.0, *rest),
     ),
     "set_gamma": (2, lambda g, w: variational_collapsed._set_gamma(g, w, 0.3, 2.0)),
-    "fixed": (5, lambda g, doc, var, phi, w: variational_collapsed._weigh_fixed(g / 9, 1.0, doc, var, phi, True, w)),
+    "fixed": (5, lambda g, doc, var, phi, w: expected_counts.weigh_fixed(g / 9, 1.0, doc, var, phi, True, w)),
 }  # fmt: skip
 
 

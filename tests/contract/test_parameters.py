@@ -1,9 +1,11 @@
 """Parameters of all models: how many, the same name for the same thing, options in a dict, names that are gone."""
 
 import inspect
+import json
 import pickle
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args, get_type_hints, is_typeddict
 
 import numpy as np
@@ -15,6 +17,7 @@ import topicloom
 from topicloom import models
 from topicloom.engine.estimator.parameters import PredictOptions, check_parameters, read_options
 from topicloom.errors import InputError, InputTypeError
+from topicloom.files.manifests import signed
 
 MODELS = {name: getattr(topicloom, name) for name in models.__all__}
 MOST = {**dict.fromkeys(MODELS, 24), "DependencyLDA": 25, "CompoundLDA": 27}
@@ -228,3 +231,31 @@ def test_a_subclass_may_add_parameters() -> None:
     assert Own(colour="blue", max_iter=3).max_iter == 3
     with pytest.raises(TypeError, match="'color'"):
         Own(color="blue")
+
+
+def test_an_option_of_prediction_chooses_its_method() -> None:
+    for given, method in ((None, "cvb0"), ({}, "cvb0"), ({"tol": 0.1}, "cvb0"), ({"n_samples": 3}, "gibbs")):
+        assert topicloom.LDA(predict_options=given)._prediction().method == method
+    assert topicloom.LabeledLDA()._prediction().method == "gibbs"
+    for wrong in ({"tol": 0.1, "burn_in": 3}, {"method": "cvb0", "burn_in": 3}, {"method": "gibbs", "max_iter": 3}):
+        with pytest.raises(InputError, match=r"predict_options has the key '\w+', which is of the method"):
+            topicloom.LDA(3, **QUICK, predict_options=wrong).fit(COUNTS)
+    whole = topicloom.LDA(3, **QUICK).fit(COUNTS)
+    assert np.isfinite(whole.transform(COUNTS * 0.5)).all()  # fractions, where nothing is drawn
+    with pytest.raises(InputError, match=r"is not an integer; sampling needs integer counts"):
+        whole.set_params(predict_options={"method": "gibbs"}).transform(COUNTS * 0.5)
+
+
+@pytest.mark.parametrize("given", [None, {"method": "gibbs"}, {"tol": 0.2}])
+def test_a_saved_model_keeps_its_way_of_prediction(tmp_path: Path, given: Any) -> None:
+    model = topicloom.LDA(3, **QUICK, predict_options=given).fit(COUNTS)
+    model.save(tmp_path / "model")
+    assert topicloom.load(tmp_path / "model").predict_options == given
+    manifest = tmp_path / "model" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    document["params"]["predict_options"] = None  # as an earlier version wrote it, which drew topics
+    manifest.write_text(json.dumps(signed(document)))
+    old = topicloom.load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        old.transform(COUNTS), model.set_params(predict_options={"method": "gibbs"}).transform(COUNTS)
+    )

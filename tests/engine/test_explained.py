@@ -24,35 +24,47 @@ CLASSES = [0, 1, 2] * 4
 pytestmark = pytest.mark.filterwarnings("ignore")  # short fits, and texts with unknown words
 NEW = ["Goal! The team, the team; a vote of law.", "", "quark", "zebra", "Law law LAW court atom atom field party goal"]
 QUICK = {"max_iter": 6, "random_state": 3, "burn_in": 3, "thin": 1}
-SHORT = {"predict_options": {"burn_in": 3, "n_samples": 2, "n_chains": 2}}
+DRAWN = {"predict_options": {"burn_in": 3, "n_samples": 2, "n_chains": 2}}
+
+FOLDED = {"predict_options": {"method": "cvb0", "tol": 1e-3}}
 
 
 def made(name: str) -> tuple[Any, Any, dict[str, Any]]:
-    """A model, and what it is fitted with."""
-    kind, _, more = name.partition(" ")
+    """A model, and what it is fitted with; "folded" ones find topics of new documents by CVB0."""
+    short = FOLDED if name.endswith(" folded") else DRAWN
+    kind, _, more = name.removesuffix(" folded").partition(" ")
     if kind == "lda":
         options = {"paths": {"n_paths": 2}, "hard": {"predict_options": {"estimator": "standard"}}}.get(more, {})
-        return topicloom.LDA(30 if more == "wide" else 3, **QUICK, **(SHORT | options)), None, {}
+        return topicloom.LDA(30 if more == "wide" else 3, **QUICK, **(short | options)), None, {}
     if kind == "variational":
         batches = {"batch_size": 4} if more in ("scvb0", "svb") else {}
         return topicloom.VariationalLDA(3, method=more, tol=0.0, max_iter=6, random_state=3, **batches), None, {}
     if kind == "compound":
-        own = {"burn_in": None, "method_options": {"tol": 0.0}} if more == "vem" else SHORT
+        own = {"burn_in": None, "method_options": {"tol": 0.0}} if more == "vem" else short
         model = topicloom.CompoundLDA(3, method=more, **(QUICK | own))
         return model, None, {"groups": [2001, 2002] * 6}
     if kind == "medlda":
         target = {"binary": [c > 0 for c in CLASSES], "labels": LABELS, "numbers": np.arange(12.0)}.get(more, CLASSES)
         kinds = {"numbers": topicloom.MedLDARegressor}
         own = {"multi_class": "ovr"} if more == "ovr" else {}
-        return kinds.get(more, topicloom.MedLDAClassifier)(4, n_chains=2, **QUICK, **SHORT, **own), target, {}
+        return kinds.get(more, topicloom.MedLDAClassifier)(4, n_chains=2, **QUICK, **short, **own), target, {}
     kinds = {"prior": topicloom.PriorLDA, "dependency": topicloom.DependencyLDA}
     own = {"cvb0": {"method": "cvb0"}, "theta": {"ranking": "theta"}, "dependency": {"label_sweeps": 2}}.get(more, {})
-    return kinds.get(more, topicloom.LabeledLDA)(**QUICK, **SHORT, **own), LABELS, {}
+    return kinds.get(more, topicloom.LabeledLDA)(**QUICK, **short, **own), LABELS, {}
 
 
 def fitted(name: str) -> Any:
     model, y, more = made(name)
     return model.fit(topicloom.from_texts(TEXTS), *([] if y is None else [y]), **more)
+
+
+def new_documents(model: Any, name: str) -> Corpus:
+    """The texts as a corpus; where topics are computed, tokens have weights."""
+    corpus = topicloom.from_texts(NEW, vocabulary=model.vocabulary_)
+    if not name.endswith(" folded"):
+        return corpus
+    weights = np.random.default_rng(5).uniform(0.1, 2.5, corpus.n_tokens)
+    return Corpus(words=corpus.words, doc_ptr=corpus.doc_ptr, vocabulary=corpus.vocabulary, weights=weights)
 
 
 def totals(frame: Any, by: str) -> dict[tuple[int, Any], tuple[float, float]]:
@@ -67,14 +79,15 @@ def totals(frame: Any, by: str) -> dict[tuple[int, Any], tuple[float, float]]:
 TOPICS = (
     "lda", "lda wide", "lda paths", "lda hard", "variational vb", "variational cvb0", "variational cvb",
     "variational cvb_exact", "variational scvb0", "variational svb", "compound ags", "compound vem", "labels prior",
-    "labels cvb0", "labels dependency", "medlda ovr",
+    "labels cvb0", "labels dependency", "medlda ovr", "lda folded", "lda paths folded", "compound ags folded",
+    "labels labeled folded", "labels dependency folded", "medlda ovr folded",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TOPICS)
 def test_contributions_to_topics_add_up_to_theta(name: str) -> None:
     model = fitted(name)
-    corpus = topicloom.from_texts(NEW, vocabulary=model.vocabulary_)
+    corpus = new_documents(model, name)
     if "compound" in name:
         corpus = corpus.with_metadata(groups=[2001, 1999, None, 2002, 2002])
     theta = model.transform(corpus)
@@ -88,27 +101,29 @@ def test_contributions_to_topics_add_up_to_theta(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name", ["labels labeled", "labels theta", "labels cvb0", "labels dependency", "medlda classes", "medlda labels",
-             "medlda binary", "medlda ovr", "medlda numbers"],
+             "medlda binary", "medlda ovr", "medlda numbers", "labels theta folded", "labels dependency folded",
+             "medlda classes folded", "medlda numbers folded"],
 )  # fmt: skip
 def test_contributions_to_labels_add_up_to_what_is_predicted(name: str) -> None:
     model = fitted(name)
+    given = new_documents(model, name)
     by = "class" if "medlda" in name else "label"
-    frame = model.explain(NEW, n_best=None, top=None, frame="pandas")
-    if name == "medlda numbers":
+    frame = model.explain(given, n_best=None, top=None, frame="pandas")
+    if "medlda numbers" in name:
         assert by not in frame
         frame[by] = "number"
-        said = {"number": model.predict(NEW)}
+        said = {"number": model.predict(given)}
     elif name == "medlda binary":
-        said = {False: -model.decision_function(NEW), True: model.decision_function(NEW)}
+        said = {False: -model.decision_function(given), True: model.decision_function(given)}
     else:
-        said = dict(zip(model.classes_.tolist(), model.decision_function(NEW).T, strict=True))
+        said = dict(zip(model.classes_.tolist(), model.decision_function(given).T, strict=True))
     found = totals(frame, by)
     assert len(found) == len(NEW) * len(said)
     for (d, target), (total, value) in found.items():
         assert abs(total - said[target][d]) < 1e-12 * max(1.0, abs(value)), (d, target)
         assert abs(value - said[target][d]) < 1e-12 * max(1.0, abs(value))
-    one = model.explain(NEW, top=3, n_best=1, frame="pandas")
-    if name != "medlda numbers":  # the best is the predicted one
+    one = model.explain(given, top=3, n_best=1, frame="pandas")
+    if "medlda numbers" not in name:  # the best is the predicted one
         best = {key: max(said, key=lambda name, d=key: said[name][d]) for key in range(len(NEW))}
         assert {(d, name) for d, name in zip(one["document"], one[by], strict=True)} == set(best.items())
 
@@ -188,7 +203,7 @@ def test_words_that_count_themselves_are_rejected() -> None:
 
 
 def test_contributions_that_are_not_divided_by_the_length_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    mutant = mutate("medlda.supervised", ("self._sampled_with(index)) / lengths", "self._sampled_with(index))"))
+    mutant = mutate("medlda.supervised", ("self._found_with(index)) / lengths", "self._found_with(index))"))
     monkeypatch.setattr(topicloom.MedLDAClassifier, "_label_parts", mutant.SupervisedTopics._label_parts)
     with pytest.raises(AssertionError):
         test_contributions_to_labels_add_up_to_what_is_predicted("medlda classes")

@@ -209,6 +209,8 @@ def observe(case: Case, folder: Path) -> Recorded:
     documents = make()
     stopped, done = next(sweeps for end, sweeps in _SWEEPS.items() if name.endswith(end))
     params = {**params, "random_state": 7, "trace_every": 3, "checkpoint_every": 4}
+    if "predict_options" in cls._OPTIONS:  # the records are of draws
+        params.setdefault("predict_options", {"method": "gibbs"})
     model = cls(**params, max_iter=done).fit(documents)
     new = documents if isinstance(documents, list) else documents.select(np.arange(12))
     cls(**params, max_iter=stopped, checkpoint_dir=folder).fit(documents)

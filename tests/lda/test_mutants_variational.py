@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import types
-from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -11,9 +10,8 @@ import pytest
 
 from tests.helpers.sweeping import undecorated
 from tests.oracles import variational as slow
-from topicloom.engine.prior import DocumentPrior
 from topicloom.lda.variational import batch as v
-from topicloom.lda.variational.state import PairIndex, pair_index
+from topicloom.lda.variational.state import pair_index
 
 ACCEPT, REJECT = 3e-7, 1e-4
 
@@ -141,36 +139,3 @@ def test_wrong_vb_is_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     with np.errstate(all="ignore"):
         _, error = vb_errors(monkeypatch, VB[name])
     assert not error < REJECT
-
-
-FOLD: dict[str, list[tuple[str, str]]] = {
-    "own contribution left in": [("_weigh_fixed(old, min(n, 1.0), doc", "_weigh_fixed(old, 0.0, doc")],
-    "not to convergence": [("for _ in range(max_rounds if n_pairs > 0 else 0):", "for _ in range(1):")],
-    "prior left out": [("        doc[:] = alpha\n", "        doc[:] = 1e-9\n")],
-}
-
-
-def fold_error(fold_in: Callable[..., None]) -> float:
-    """Distance from a fixed point of the update that leaves one token out, by loops over tokens."""
-    phi = np.array([[0.5, 0.1], [0.2, 0.6], [0.3, 0.3]])
-    alpha = np.array([0.3, 0.6])
-    ptr, words, count = np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([2.0, 1.0, 3.0])
-    out, first = np.zeros((1, 2)), np.zeros(3, np.int32)
-    pairs, prior = PairIndex(ptr, words, count, first, ptr, ptr), DocumentPrior(alpha[None], first[:1])
-    fold_in(0, 1, pairs, phi, prior, False, 1e-13, 2000, out, np.empty((0, out.shape[1])))
-    # The fixed point has one γ a pair; find it from the counts by plain iteration.
-    gamma = np.full((3, 2), 0.5)
-    for _ in range(3000):
-        for i in range(3):
-            w = phi[i] * (alpha + count @ gamma - gamma[i])
-            gamma[i] = w / w.sum()
-    return float(np.abs(out[0] - count @ gamma).max())
-
-
-def test_unchanged_fold_in_passes() -> None:
-    assert fold_error(mutate("collapsed").fold_in) < 1e-9
-
-
-@pytest.mark.parametrize("name", FOLD)
-def test_wrong_fold_in_is_rejected(name: str) -> None:
-    assert fold_error(mutate("collapsed", *FOLD[name]).fold_in) > REJECT

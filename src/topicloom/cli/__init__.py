@@ -19,9 +19,10 @@ from topicloom.cli.fitting import fit, resume
 from topicloom.cli.label_report import label_report
 from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.report import report
-from topicloom.cli.results import evaluate, topics, transform
+from topicloom.cli.results import evaluate, topics
 from topicloom.cli.search import search_topics
 from topicloom.cli.supervised import fit_supervised
+from topicloom.cli.transform import transform
 from topicloom.cli.warmup import warmup
 
 app = typer.Typer(

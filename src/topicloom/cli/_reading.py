@@ -1,7 +1,8 @@
 """How a command reads a corpus: its options, and those of the fit, which later commands use unless told otherwise."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,6 +138,34 @@ class Reading:
         ``columns`` are options of the command that name columns, and ``wanted`` those of them (and ``id_column``) that
         are read as in the fit if they are not given.
         """
+        import topicloom
+
+        corpus: Corpus = self._read_new(paths, model, wanted, columns, partial(topicloom.read, keep_texts=keep_texts))
+        return corpus
+
+    def stream_new(
+        self, paths: Paths, model: "TopicModel", wanted: Collection[str] = (), *, chunk_size: int, **columns: Any
+    ) -> Iterable["Corpus"]:
+        """The same, at most ``chunk_size`` documents at a time; counts and archives are read whole."""
+
+        def read(paths: Sequence[Path], format: str | None, **options: Any) -> "Iterable[Corpus]":
+            import topicloom
+            from topicloom.corpus.chunks import in_chunks, read_chunks
+            from topicloom.corpus.formats import format_of
+
+            files = files_of(paths)
+            if not in_chunks(files, format_of(files, format, options)):
+                return [topicloom.read(paths, format, keep_texts=False, **options)]
+            return read_chunks(paths, format, chunk_size=chunk_size, keep_texts=False, **options)
+
+        found = self._read_new(paths, model, wanted, columns, read)
+        return [found] if hasattr(found, "n_docs") else found
+
+    def _read_new(
+        self, paths: Paths, model: "TopicModel", wanted: Collection[str], columns: dict[str, Any],
+        read: Callable[..., Any],
+    ) -> Any:  # fmt: skip
+        """A corpus of files of counts; of texts what ``read`` gives."""
         files = files_of(paths)
         kept = _as_kept(model._reading)
         format, spec = self._format_of(files, kept)
@@ -149,18 +178,18 @@ class Reading:
         chosen, remembered = _chosen({name: given.get(name) for name in {*given, *fitted}}, fitted)
         none = {"format", "vocab", *(() if chosen.get("transpose") or "transpose" in spec.options else ("transpose",))}
         chosen = {name: value for name, value in chosen.items() if name not in none}
-        as_fitted = Reading(format=format, vocab=self.vocab)
         try:
             if "token_pattern" not in spec.options:  # counts, whose words have names, or numbers as in the fit
                 if "binarize" in spec.options or (kept.get("vocab") and self._has_no_words(files, spec)):
                     chosen["vocabulary"] = model.vocabulary_
-                return as_fitted.read(files.paths, **chosen).with_vocabulary(model.vocabulary_)
+                counts = Reading(format=format, vocab=self.vocab).read(files.paths, **chosen)
+                return counts.with_vocabulary(model.vocabulary_)
             how = model._text_options
             if how is not None:
-                chosen |= how._asdict()
+                chosen = {**how._asdict(), **chosen}  # a command may bring a tokenizer
             elif kept.get("format") == (format or _told_by_name(files)) and "tokenizer" not in chosen:
                 say("the texts of the fit were cut by a tokenizer that is not saved; these are cut by the default one.")
-            return as_fitted.read(files.paths, vocabulary=model.vocabulary_, keep_texts=keep_texts, **chosen)
+            return read(files.paths, format, vocabulary=model.vocabulary_, **chosen)
         except InputError as error:
             raise _explained(error, remembered) from None
 

@@ -106,6 +106,8 @@ _OPTIONS = {
     "n_label_topics": "--label-topics",
     "text_length": "--text-length",
     **{name: "--" + name.replace("_", "-") for name in ("label_separator", "folder_labels", "max_size")},
+    "chunk_size": "--chunk",
+    "top_n": "--top",
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior", "keep_texts")},
     **{

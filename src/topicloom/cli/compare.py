@@ -9,7 +9,7 @@ import typer
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, load_topics, say
 from topicloom.cli._tables import Output, columns_of, show_table
-from topicloom.cli.results import GroupColumn, _collections, tell_unknown, unknown_share, unknown_words_told
+from topicloom.cli.results import GroupColumn, collection_columns, tell_unknown, unknown_share, unknown_words_told
 from topicloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _documents(models: dict[str, Any], reading: Reading, data: Path | None, grou
     """Held-out documents, or those of the fit if all models had the same."""
     first = next(iter(models.values()))
     if data is not None:
-        columns = next((found for model in models.values() if (found := _collections(model))), [])
+        columns = next((found for model in models.values() if (found := collection_columns(model))), [])
         corpus = reading.read_new(data, first, columns, group_column=group_column)
         tell_unknown(corpus)
         return corpus

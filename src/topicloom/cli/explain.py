@@ -10,7 +10,7 @@ import typer
 from topicloom.cli._reading import Reading
 from topicloom.cli._run import Jobs, ModelDir, load_topics, say
 from topicloom.cli._tables import Output, rows_of
-from topicloom.cli.results import GroupColumn, _collections, tell_unknown, unknown_words_told
+from topicloom.cli.results import GroupColumn, collection_columns, tell_unknown, unknown_words_told
 from topicloom.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def explain(
         raise InputError("--tokens says what --csv, --json and --parquet give; add one of them.")
     model = load_topics(directory).set_params(n_jobs=jobs)
     asked = ask(model, None if topic is None else [_number(one, model) for one in topic], label, best, words)
-    wanted = ["id_column", *_collections(model)]
+    wanted = ["id_column", *collection_columns(model)]
     corpus = reading.read_new(input, model, wanted, keep_texts=True, group_column=group_column)
     tell_unknown(corpus)
     rows = _rows(corpus, document, None if output.asked else _SHOWN)

@@ -10,7 +10,8 @@ from topicloom.cli._options import Cutting
 from topicloom.cli._reading import Reading, files_of, listed
 from topicloom.cli._run import load_topics, say
 from topicloom.cli._tables import Output, show_table, write_rows
-from topicloom.cli.results import as_text, write_doc_topics
+from topicloom.cli.results import as_text
+from topicloom.cli.transform import write_doc_topics
 from topicloom.errors import InputError, StorageError, counted
 
 if TYPE_CHECKING:

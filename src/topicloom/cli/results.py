@@ -1,9 +1,7 @@
-"""``topics``, ``transform`` and ``evaluate``: what a fitted model says."""
+"""``topics`` and ``evaluate``: what a fitted model says."""
 
-import json as json_text
-import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -11,8 +9,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicloom.cli._reading import Reading
-from topicloom.cli._run import Jobs, Json, ModelDir, load_topics, say, show_json
-from topicloom.cli._tables import Output, show_table, write_rows
+from topicloom.cli._run import Jobs, ModelDir, load_topics, say
+from topicloom.cli._tables import Output, show_table
 from topicloom.errors import InputError, UnknownWordsWarning, counted
 
 if TYPE_CHECKING:
@@ -100,101 +98,12 @@ def _best_words(model: "LDA", n_words: int) -> list[list[tuple[str, float]]]:
     return [[(model.vocabulary_[v], float(phi[k, v])) for v in row] for k, row in enumerate(numbers.tolist())]
 
 
-# -- new documents -------------------------------------------------------------------------------------------------
+# -- what commands on new documents share ------------------------------------------------------------------------------
 
 
-def transform(
-    directory: ModelDir,
-    reading: Reading,
-    input: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[INPUT]", help="New documents; without them, those of the fit.", show_default=False),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="A .csv, .jsonl or .npy file (default: csv on standard output).", metavar="FILE"
-        ),
-    ] = None,
-    group_column: GroupColumn = None,
-    jobs: Jobs = -1,
-    json: Json = False,
-) -> None:
-    """Give the topic proportions of documents.
-
-    A document's answer depends on its words and the model alone, not on the other documents of the file.
-    """
-    suffixes: dict[str, Callable[[IO[bytes], Corpus, FloatArray, Any], None]]
-    suffixes = {".csv": _write_csv, ".jsonl": _write_jsonl, ".npy": _write_npy}
-    if out is not None and out.suffix not in suffixes:
-        raise InputError(f"{out}: the name must end in .csv, .jsonl or .npy, which says what to write.")
-    model = load_topics(directory).set_params(n_jobs=jobs)
-    if not input:
-        corpus, theta = model.corpus_, model.doc_topic_
-    else:
-        corpus = reading.read_new(input, model, ["id_column", *_collections(model)], group_column=group_column)
-        tell_unknown(corpus)
-        with unknown_words_told():
-            theta = model.transform(corpus)
-    if out is not None:
-        from topicloom.corpus._lines import replacing
-
-        with replacing(out) as file:
-            suffixes[out.suffix](file, corpus, theta, model.topic_names_)
-        say(f"topic proportions of {counted(corpus.n_docs, 'documents')} are in {out}.")
-    if json:
-        show_json(
-            {
-                "documents": corpus.n_docs,
-                "topics": int(theta.shape[1]),
-                "topic_names": list(model.topic_names_),
-                "unknown_share": unknown_share(corpus),
-                "out": None if out is None else str(out),
-                "doc_topics": list(_records(corpus, theta)) if out is None else None,
-            }
-        )
-    elif out is None:
-        write_doc_topics(sys.stdout, corpus, theta, model.topic_names_)
-
-
-def _collections(model: Any) -> list[str]:
+def collection_columns(model: Any) -> list[str]:
     """Columns that a model of collections reads as in the fit."""
     return ["group_column"] if hasattr(model, "collections_") else []
-
-
-def _records(corpus: "Corpus", theta: "FloatArray") -> Iterator[dict[str, Any]]:
-    for d in range(corpus.n_docs):
-        yield {
-            "id": str(d) if corpus.ids is None else corpus.ids[d],
-            "tokens": int(corpus.doc_lengths[d]),
-            "unknown": 0 if corpus.unknown is None else int(corpus.unknown[d]),
-            "topics": theta[d].tolist(),
-        }
-
-
-def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray", names: Any = None) -> None:
-    """A line a document: id, tokens, unknown tokens, and its share of each topic, by its name if it has one."""
-    from topicloom.engine.estimator.tables import topic_columns
-
-    header = ["id", "tokens", "unknown"]
-    header += topic_columns(theta.shape[1], names, header)
-    write_rows(file, header, ([r["id"], r["tokens"], r["unknown"], *r["topics"]] for r in _records(corpus, theta)))
-
-
-def _write_csv(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
-    with as_text(file) as text:
-        write_doc_topics(text, corpus, theta, names)
-
-
-def _write_jsonl(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
-    for record in _records(corpus, theta):
-        file.write(json_text.dumps(record, ensure_ascii=False).encode() + b"\n")
-
-
-def _write_npy(file: IO[bytes], corpus: "Corpus", theta: "FloatArray", names: Any) -> None:
-    import numpy as np
-
-    np.save(file, theta)
 
 
 @contextmanager
@@ -215,11 +124,14 @@ def unknown_share(corpus: "Corpus") -> float:
 
 
 def tell_unknown(corpus: "Corpus") -> None:
-    empty = int(corpus.empty_docs.sum())
+    say_unknown(unknown_share(corpus), corpus.n_docs, int(corpus.empty_docs.sum()))
+
+
+def say_unknown(unknown: float, n_docs: int, empty: int) -> None:
     verbs = ("has", "gets") if empty == 1 else ("have", "get")
     known = f"{verbs[0]} no known word and {verbs[1]} the prior's mean"
     note = f"; {counted(empty, 'documents')} {known}" if empty else ""
-    share = f"{unknown_share(corpus):.1%} of the words in {counted(corpus.n_docs, 'documents')}"
+    share = f"{unknown:.1%} of the words in {counted(n_docs, 'documents')}"
     say(f"{share} are unknown to the model{note}.")
 
 
@@ -275,7 +187,7 @@ def evaluate(
     wanted = _wanted(measures, bool(input))
     held_out = None
     if input:
-        held_out = reading.read_new(input, model, _collections(model), group_column=group_column)
+        held_out = reading.read_new(input, model, collection_columns(model), group_column=group_column)
         tell_unknown(held_out)
     scores: dict[str, float] = {}
     per_topic: dict[str, list[float]] = {}

@@ -47,6 +47,7 @@ def compile_all() -> list[str]:
             ).fit(corpus)  # fmt: skip
             model.transform(corpus)
             model.perplexity(corpus)
+    model.set_params(predict_options={"method": "cvb0"}).transform(corpus)
     LDA(500, max_iter=1, random_state=0).fit(corpus)  # starts in a way of its own
     labeled = datasets.synthetic_labeled(20, 10, 3, doc_length=5).corpus
     for method, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):

@@ -10,8 +10,7 @@ from topicloom.corpus._csv import Error, csv_reader
 from topicloom.corpus._lines import Source, malformed, text_lines
 from topicloom.corpus._separators import delimiter_of, name_of
 from topicloom.corpus._sources import Files
-from topicloom.corpus._table_files import COLUMN_OPTIONS, Row, Vocabulary, check_columns, corpus_of, split_roles
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus._table_files import COLUMN_OPTIONS, Documents, Row, check_columns, split_roles
 from topicloom.errors import InputError
 
 _DELIMITERS = ("\t", ";", ",", "|")
@@ -19,7 +18,6 @@ _DELIMITERS = ("\t", ";", ",", "|")
 
 def read_csv(
     files: Files,
-    vocabulary: Vocabulary,
     *,
     delimiter: str = ",",
     quote: str | None = '"',
@@ -27,7 +25,7 @@ def read_csv(
     label_separator: str | None = None,
     encoding: str = "utf-8",
     **options: Any,
-) -> Corpus:
+) -> Documents:
     """Tables with a line of names, unless ``header=False``; ``quote=None`` takes quotation marks for any character."""
     if not isinstance(header, bool):
         raise InputError(f"header={shown(header)} must be True or False.")
@@ -44,12 +42,12 @@ def read_csv(
         return _named(source, records, roles, mark) if header else _numbered(source, records, roles, mark)
 
     _reader(iter(()), mark, quote)
-    return corpus_of(files, rows, vocabulary, text_options, label_separator)
+    return Documents(files, rows, text_options, label_separator)
 
 
-def read_tsv(files: Files, vocabulary: Vocabulary, *, delimiter: str = "\t", **options: Any) -> Corpus:
+def read_tsv(files: Files, *, delimiter: str = "\t", **options: Any) -> Documents:
     """As CSV, with tabs."""
-    return read_csv(files, vocabulary, delimiter=delimiter, **options)
+    return read_csv(files, delimiter=delimiter, **options)
 
 
 def _reader(lines: Iterator[str], delimiter: str, quote: str | None) -> Any:

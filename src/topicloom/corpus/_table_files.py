@@ -4,8 +4,9 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,27 +92,41 @@ class _Metadata:
         return {**given, "times": joined_times(times)} if times else given
 
 
-def corpus_of(
-    files: Files,
-    rows_of: Callable[[str, Source], Iterator[Row]],
-    vocabulary: Vocabulary,
-    options: dict[str, Any],
-    label_separator: object = None,
-) -> Corpus:
-    """The rows of all files, one after the other, as a corpus."""
-    metadata, ranks = _Metadata(label_separator), array("i")
+@dataclass(frozen=True)
+class Documents:
+    """The documents of some files, which are read when a corpus of them is made."""
 
-    def rows() -> Iterator[Row]:
-        for rank, name, source in files:
-            for row in rows_of(name, source):
-                ranks.append(rank)
-                yield row
+    files: Files
+    rows_of: Callable[[str, Source], Iterator[Row]]  # the documents of one file, of which the name is known
+    text_options: Mapping[str, Any]  # of ``from_texts``
+    label_separator: object = None
+    lines: bool = False  # texts come with what ends their lines
 
-    corpus = from_texts(metadata.texts(rows()), vocabulary=vocabulary, **options)
-    corpus = corpus.with_metadata(**metadata.fields())
-    metadata.labels.warn(files.described)
-    order = np.frombuffer(ranks, np.int32)
-    return corpus if np.all(order[1:] >= order[:-1]) else _reordered(corpus, np.argsort(order, kind="stable"))
+    def corpus(self, vocabulary: Vocabulary) -> Corpus:
+        """All of them, in the order of the files' names."""
+        metadata, ranks = _Metadata(self.label_separator), array("i")
+
+        def rows() -> Iterator[Row]:
+            for rank, name, source in self.files:
+                for row in self.rows_of(name, source):
+                    ranks.append(rank)
+                    yield row
+
+        corpus = self._corpus(rows(), metadata, vocabulary)
+        metadata.labels.warn(self.files.described)
+        order = np.frombuffer(ranks, np.int32)
+        return corpus if np.all(order[1:] >= order[:-1]) else _reordered(corpus, np.argsort(order, kind="stable"))
+
+    def chunks(self, vocabulary: Vocabulary, size: int) -> Iterator[Corpus]:
+        """At most ``size`` documents at a time, in the order in which they are read."""
+        rows = (row for _, name, source in self.files for row in self.rows_of(name, source))
+        while some := list(islice(rows, size)):
+            yield self._corpus(some, _Metadata(self.label_separator), vocabulary)
+
+    def _corpus(self, rows: Iterable[Row], metadata: "_Metadata", vocabulary: Vocabulary) -> Corpus:
+        corpus = from_texts(metadata.texts(rows), vocabulary=vocabulary, **self.text_options)
+        corpus = corpus.with_metadata(**metadata.fields())
+        return _without_breaks(corpus) if self.lines else corpus
 
 
 def _reordered(corpus: Corpus, order: Any) -> Corpus:
@@ -123,14 +138,14 @@ def _reordered(corpus: Corpus, order: Any) -> Corpus:
 # -- lines and files -----------------------------------------------------------------------------------------
 
 
-def read_txt(files: Files, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+def read_txt(files: Files, *, encoding: str = "utf-8", **options: Any) -> Documents:
     """One document a line; a blank line is a document without words."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         for number, line in enumerate(text_lines(source, encoding), 1):
             yield Row(source, f"line {number}", {"text": line})
 
-    return _without_breaks(corpus_of(files, rows, vocabulary, options))
+    return Documents(files, rows, options, lines=True)
 
 
 def _without_breaks(corpus: Corpus) -> Corpus:
@@ -145,13 +160,12 @@ FOLDER_LABELS = ("first", "path", "none")
 
 def read_files(
     files: Files,
-    vocabulary: Vocabulary,
     *,
     folder_labels: str = "first",
     encoding: str = "utf-8",
     max_size: int | None = None,
     **options: Any,
-) -> Corpus:
+) -> Documents:
     """One document a file; its id is its path, and its label the sub-folder that it is in."""
     if folder_labels not in FOLDER_LABELS:
         raise InputError(f"folder_labels={folder_labels!r} is not known; choose one of {', '.join(FOLDER_LABELS)}.")
@@ -164,7 +178,7 @@ def read_files(
             cells["label"] = [folders.partition("/")[0] if folder_labels == "first" else folders] if folders else []
         yield Row(source, "its text", cells)
 
-    return corpus_of(files, rows, vocabulary, options)
+    return Documents(files, rows, options)
 
 
 def _whole(source: Source, encoding: str, max_size: int | None) -> str:
@@ -178,13 +192,13 @@ def _whole(source: Source, encoding: str, max_size: int | None) -> str:
     return "".join(text_lines(source, encoding))
 
 
-def read_mallet(files: Files, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
+def read_mallet(files: Files, *, encoding: str = "utf-8", **options: Any) -> Documents:
     """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _mallet_rows(source, encoding)
 
-    return _without_breaks(corpus_of(files, rows, vocabulary, options))
+    return Documents(files, rows, options, lines=True)
 
 
 _MALLET_TABS = re.compile(r"(\S+)\t([^\t]*)\t(.*)", re.DOTALL)
@@ -220,20 +234,15 @@ def check_columns(source: Source, roles: Mapping[str, str], columns: Iterable[st
 
 
 def read_jsonl(
-    files: Files,
-    vocabulary: Vocabulary,
-    *,
-    label_separator: str | None = None,
-    encoding: str = "utf-8",
-    **options: Any,
-) -> Corpus:
+    files: Files, *, label_separator: str | None = None, encoding: str = "utf-8", **options: Any
+) -> Documents:
     """One JSON object a line."""
     roles, text_options = split_roles(options)
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _jsonl_rows(source, roles, encoding)
 
-    return corpus_of(files, rows, vocabulary, text_options, label_separator)
+    return Documents(files, rows, text_options, label_separator)
 
 
 def _jsonl_rows(source: Source, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
@@ -250,14 +259,14 @@ def _jsonl_rows(source: Source, roles: Mapping[str, str], encoding: str) -> Iter
         yield Row(source, f"line {number}", {role: record[column] for role, column in roles.items()})
 
 
-def read_parquet(files: Files, vocabulary: Vocabulary, *, label_separator: str | None = None, **options: Any) -> Corpus:
+def read_parquet(files: Files, *, label_separator: str | None = None, **options: Any) -> Documents:
     """Parquet files, some thousand rows at a time; only the named columns are read."""
     roles, text_options = split_roles(options)
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _parquet_rows(source, roles)
 
-    return corpus_of(files, rows, vocabulary, text_options, label_separator)
+    return Documents(files, rows, text_options, label_separator)
 
 
 def _parquet_rows(path: Source, roles: Mapping[str, str]) -> Iterator[Row]:
@@ -271,7 +280,7 @@ def _parquet_rows(path: Source, roles: Mapping[str, str]) -> Iterator[Row]:
         ) from None
     row = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path, pre_buffer=False) as file:  # or all that was read stays in memory
             check_columns(path, roles, file.schema_arrow.names, "its schema")
             for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
                 columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}

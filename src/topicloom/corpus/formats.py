@@ -5,7 +5,8 @@ import inspect
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from topicloom.corpus._sources import Files, found_paths
 from topicloom.corpus._svmlight import read_svmlight
 from topicloom.corpus._table_files import (
     COLUMN_OPTIONS,
+    Documents,
     read_files,
     read_jsonl,
     read_mallet,
@@ -57,7 +59,7 @@ TEXT_OPTIONS = tuple(name for name in inspect.signature(from_texts).parameters i
 
 class _Format(NamedTuple):
     suffixes: tuple[str, ...]
-    read: Callable[..., Corpus]
+    read: Callable[..., Any]  # gives ``Documents`` if it takes several files, otherwise a Corpus
     options: tuple[str, ...] = ()
     write: Callable[[Corpus, IO[bytes]], None] | None = None
     encoded: bool = True  # the reader decodes text
@@ -179,27 +181,50 @@ def read(
     >>> corpus.ids, corpus.labels
     (('c.txt', 'geo/a.txt', 'geo/b.txt'), ((), ('geo',), ('geo',)))
     """
-    paths = found_paths(path)
-    files = Files(paths, options.get("max_size"))
-    name = format_of(files, format, options)
+    files, name = asked(path, format, options)
+    check_options(name, options)
+    chosen = FORMATS[name]
+    if chosen.encoded:
+        options["encoding"] = encoding
+    reading = _reading(name, chosen, files, vocabulary is not None, options)
+    of_counts = "token_pattern" not in chosen.options
+    bounds = Pruning(**{name: options.pop(name) for name in _PRUNING if of_counts and name in options}).check()
+    with failures_of(files):
+        words = _words(files.paths[0], chosen, vocabulary, encoding)
+        if chosen.several:
+            return _known(documents_of(files, name, options).corpus(words), reading)
+        return _known(chosen.read(files.paths[0], words, **options), reading).prune(**bounds._asdict())
+
+
+def asked(path: Any, format: str | None, options: Mapping[str, Any]) -> tuple[Files, str]:
+    """The files that are meant, and the name of their format."""
+    files = Files(found_paths(path), options.get("max_size"))
+    return files, format_of(files, format, options)
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a format does not have."""
     chosen = FORMATS[name]
     for option in options:
         if option not in (*chosen.options, *_PRUNING) and not (option == "max_size" and chosen.several):
             known = ", ".join(dict.fromkeys((*chosen.options, *_PRUNING)))
             more = " For a table, give format='csv' or 'tsv'." if name in ("txt", "files") and option in _CSV else ""
             raise InputError(f"{option!r} is not an option of format {name!r}; its options are: {known}.{more}")
-    if chosen.encoded:
-        options["encoding"] = encoding
-    reading = _reading(name, chosen, files, vocabulary is not None, options)
-    of_counts = "token_pattern" not in chosen.options
-    bounds = Pruning(**{name: options.pop(name) for name in _PRUNING if of_counts and name in options}).check()
+
+
+def documents_of(files: Files, name: str, options: Mapping[str, Any]) -> Documents:
+    """Texts in a format that takes several files, before they are read."""
+    own = {option: value for option, value in options.items() if option not in ("suffix", "max_size")}
+    own |= {"max_size": options.get("max_size")} if name == "files" else {}
+    documents: Documents = FORMATS[name].read(files.choose(_endings(name, options.get("suffix"))), **own)
+    return documents
+
+
+@contextmanager
+def failures_of(files: Files) -> Iterator[None]:
+    """Failures of memory and disk while files are read, as errors of ours."""
     try:
-        words = _words(paths[0], chosen, vocabulary, encoding)
-        if chosen.several:
-            suffix, max_size = options.pop("suffix", None), options.pop("max_size", None)
-            options |= {"max_size": max_size} if name == "files" else {}
-            return _known(chosen.read(files.choose(_endings(name, suffix)), words, **options), reading)
-        return _known(chosen.read(paths[0], words, **options), reading).prune(**bounds._asdict())
+        yield
     except MemoryError:
         raise InputError(f"{files.described}: memory does not suffice for what this file holds.") from None
     except OSError as error:
@@ -249,8 +274,8 @@ def write(
 def _format_of(path: Path, format: str | None) -> str:
     """The format of one file by its name."""
     if format is not None:
-        if format not in FORMATS:
-            raise InputError(f"format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
+        if not isinstance(format, str) or format not in FORMATS:
+            raise InputError(f"format={shown(format)} is not known; choose one of {', '.join(FORMATS)}.")
         return format
     name = path.name.lower().removesuffix(".gz")
     if re.fullmatch(r"docword\..*txt", name):

@@ -357,16 +357,7 @@ def fold_in_corpus(
     ):
         check_whole(name, value, least)
     check_seed(seed)
-    phi = as_input(np.asarray(word_topic_prob, np.float64))
-    if phi.ndim != 2 or phi.shape[0] != corpus.n_words:
-        raise InputError(f"word_topic_prob has shape {phi.shape}; expected one row for each of {corpus.n_words} words.")
-    prior = document_prior(alpha, corpus.n_docs, alpha_row)
-    if prior.alpha.shape[1] != phi.shape[1]:
-        raise InputError(f"alpha has {prior.alpha.shape[1]} topics, the word distributions have {phi.shape[1]}.")
-    impossible = phi.sum(axis=1) <= 0
-    if np.any(impossible[corpus.words]):
-        word = corpus.vocabulary[corpus.words[np.flatnonzero(impossible[corpus.words])[0]]]
-        raise InputError(f"the word {word!r} has probability 0 in every topic, so documents with it have no topics.")
+    phi, prior = checked_topics(corpus, word_topic_prob, alpha, alpha_row)
     tokens = Tokens(as_input(sorted_words(corpus)), corpus.doc_ptr)
     sampling, key = Sampling(n_chains, burn_in, thin, n_samples), path_key(seed, Purpose.FOLD_IN)
     shape = (corpus.n_docs, phi.shape[1])
@@ -378,6 +369,23 @@ def fold_in_corpus(
     run_parallel(run, cut(corpus.doc_lengths, _SHARDS), resolve_jobs(n_jobs))
     n = n_samples * n_chains
     return FoldIn(out.hard / n if hard else None, out.soft / n if soft else None)
+
+
+def checked_topics(
+    corpus: Corpus, word_topic_prob: FloatArray, alpha: FloatArray, alpha_row: Int32Array | None
+) -> tuple[FloatArray, DocumentPrior]:
+    """φ by word and the documents' α as compiled code takes them, if every document can have topics by them."""
+    phi = as_input(np.asarray(word_topic_prob, np.float64))
+    if phi.ndim != 2 or phi.shape[0] != corpus.n_words:
+        raise InputError(f"word_topic_prob has shape {phi.shape}; expected one row for each of {corpus.n_words} words.")
+    prior = document_prior(alpha, corpus.n_docs, alpha_row)
+    if prior.alpha.shape[1] != phi.shape[1]:
+        raise InputError(f"alpha has {prior.alpha.shape[1]} topics, the word distributions have {phi.shape[1]}.")
+    impossible = phi.sum(axis=1) <= 0
+    if np.any(impossible[corpus.words]):
+        word = corpus.vocabulary[corpus.words[np.flatnonzero(impossible[corpus.words])[0]]]
+        raise InputError(f"the word {word!r} has probability 0 in every topic, so documents with it have no topics.")
+    return phi, prior
 
 
 def sorted_words(corpus: Corpus) -> Int32Array:

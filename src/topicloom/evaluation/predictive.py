@@ -6,7 +6,7 @@ from sparse samples" (2017), called CGS_p here.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import as_array, check_choice, check_seed, check_whole
 from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.corpus.splits import split_halves
+from topicloom.engine.expected_counts import MAX_ITER, TOL, expected_counts
 from topicloom.engine.fold_in import FoldIn, fold_in_corpus, sorted_words
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
@@ -26,7 +27,7 @@ Estimator: TypeAlias = Literal["cgs_p", "standard"]
 Halves: TypeAlias = tuple[Corpus, Corpus]
 Split: TypeAlias = Callable[[Corpus], Halves] | Halves
 
-_ESTIMATORS = ("standard", "cgs_p")
+_ESTIMATORS, _METHODS = ("standard", "cgs_p"), ("gibbs", "cvb0")
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 
 
@@ -36,6 +37,9 @@ def completion_perplexity(
     corpus: Corpus,
     *,
     alpha_row: Int32Array | None = None,
+    method: Literal["gibbs", "cvb0"] = "gibbs",
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
     estimator: Estimator = "cgs_p",
     burn_in: int = 50,
     thin: int = 5,
@@ -48,19 +52,19 @@ def completion_perplexity(
     """Perplexity of the second half of each document, θ estimated from its first half (eqs. 55, 56).
 
     ``topics`` is topics × words, ``alpha`` the prior of θ, or several, rows × topics, of which ``alpha_row`` names each
-    document's. ``estimator`` makes θ from the sampled topics of
-    the first half: from their counts (``"standard"``), or from their probabilities (``"cgs_p"``), which one
-    sample serves better. ``split`` is a function of the corpus or a pair (observed, held out) with its
-    documents; it does not use ``seed``, so that models with different seeds are scored on the same tokens.
-    Only held-out tokens count. A document without observed tokens is scored with the prior's mean, one
-    without held-out tokens adds nothing.
+    document's. ``method`` says how the topics of the first half are found: ``"gibbs"`` draws them, as ``burn_in``,
+    ``thin``, ``n_samples``, ``n_chains`` and ``seed`` say; ``"cvb0"`` computes expected counts to ``tol``, in at most
+    ``max_iter`` rounds. ``estimator`` makes θ from drawn topics: from their counts (``"standard"``), or from their
+    probabilities (``"cgs_p"``), which one sample serves better. ``split`` is a function of the corpus or a pair
+    (observed, held out) with its documents; it does not use ``seed``, so that models with different seeds are scored
+    on the same tokens. Only held-out tokens count. A document without observed tokens is scored with the prior's mean,
+    one without held-out tokens adds nothing.
     """
     _check_estimator(estimator)
     phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
-    jobs = resolve_jobs(n_jobs)
-    fold = partial(
-        fold_in_corpus, alpha_row=alpha_row, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains,
-        seed=seed, n_jobs=jobs,
+    fold = _folding(
+        method, n_jobs, {"tol": tol, "max_iter": max_iter},
+        {"burn_in": burn_in, "thin": thin, "n_samples": n_samples, "n_chains": n_chains, "seed": seed}, alpha_row,
     )  # fmt: skip
     return _completions(phi, prior, halves, fold, (estimator,), alpha_row)[estimator]
 
@@ -78,6 +82,9 @@ def completion_scores(
     corpus: Corpus,
     *,
     alpha_row: Int32Array | None = None,
+    method: Literal["gibbs", "cvb0"] = "gibbs",
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
     estimator: Estimator = "cgs_p",
     burn_in: int = 50,
     thin: int = 5,
@@ -100,9 +107,9 @@ def completion_scores(
     """
     _check_estimator(estimator)
     phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
-    fold = partial(
-        fold_in_corpus, alpha_row=alpha_row, burn_in=burn_in, thin=thin, n_samples=n_samples, n_chains=n_chains,
-        seed=seed, n_jobs=resolve_jobs(n_jobs),
+    fold = _folding(
+        method, n_jobs, {"tol": tol, "max_iter": max_iter},
+        {"burn_in": burn_in, "thin": thin, "n_samples": n_samples, "n_chains": n_chains, "seed": seed}, alpha_row,
     )  # fmt: skip
     return DocumentScores(
         _completion_scores(phi, prior, halves, fold, (estimator,), alpha_row)[estimator], halves[1].doc_lengths
@@ -199,6 +206,22 @@ def left_to_right(
 
     run_parallel(run, cut(corpus.doc_lengths ** (2 if resample else 1), _PARTS), resolve_jobs(n_jobs))
     return out
+
+
+def _folding(
+    method: str, n_jobs: int, expecting: dict[str, Any], drawing: dict[str, Any], alpha_row: Int32Array | None
+) -> Callable[..., FoldIn]:
+    """How topics of the observed halves are found."""
+    check_choice("method", method, _METHODS)
+    jobs = resolve_jobs(n_jobs)
+    if method == "gibbs":
+        return partial(fold_in_corpus, alpha_row=alpha_row, n_jobs=jobs, **drawing)
+
+    def fold(corpus: Corpus, phi: FloatArray, alpha: FloatArray, hard: bool, soft: bool) -> FoldIn:
+        counts = expected_counts(corpus, phi, alpha, alpha_row=alpha_row, n_jobs=jobs, **expecting)
+        return FoldIn(counts if hard else None, counts if soft else None)
+
+    return fold
 
 
 # -- completion ----------------------------------------------------------------------------------------------

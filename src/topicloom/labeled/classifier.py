@@ -146,7 +146,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
                 corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
                 alpha_row=rows,
             )  # fmt: skip
-        return self._sampled_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
+        return self._expected_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
 
     def _label_targets(self) -> list[Target]:
         return [Target(name, k) for k, name in enumerate(self.classes_.tolist())]
@@ -169,7 +169,9 @@ class LabelClassifier(ReportedLabels, TopicModel):
                 corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
                 alpha_row=rows,
             )  # fmt: skip
-        return alpha, self._sampled_word_topics(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
+        return alpha, self._expected_word_topics(
+            corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step))
+        )
 
     def decision_function(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
         """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""

@@ -57,8 +57,9 @@ class LabeledLDA(LabelClassifier):
         averaged over samples and chains. ``burn_in=None`` keeps the last sweep of each chain.
     keep_draws : draws to keep at those sweeps of every chain, as of ``LDA``, for method="gibbs". θ of a document has
         its own labels alone; without labels, each label has the same share.
-    predict_options : dict that says how new documents are sampled, as of ``LDA``. The defaults are ``burn_in`` 50,
-        ``thin`` 5, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p".
+    predict_options : dict that says how topics of new documents are found, as of ``LDA``. The defaults are ``method``
+        "gibbs" with ``burn_in`` 50, ``thin`` 5, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p"; for "cvb0"
+        ``tol`` 0.03 and ``max_iter`` 50.
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
 
     Attributes
@@ -77,7 +78,9 @@ class LabeledLDA(LabelClassifier):
         "holdout": parameters.number(0.0, 0.9),
     }
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
-        "predict_options": parameters.predict_options(burn_in=50, thin=5, n_samples=10, n_chains=1, estimator="cgs_p")
+        "predict_options": parameters.predict_options(
+            burn_in=50, thin=5, n_samples=10, n_chains=1, estimator="cgs_p", method="gibbs"
+        )
     }
 
     def __init__(

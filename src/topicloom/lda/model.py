@@ -61,9 +61,12 @@ class LDA(PlainTopics):
         stays symmetric.
     seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
     seed_weight : prior weight of a seed word in its topic, as a share of the word's count.
-    predict_options : dict that says how new documents are sampled. ``burn_in`` (20): sweeps before the first sample;
-        ``thin`` (2): sweeps from one sample to the next; ``n_samples`` (5): samples of a chain; ``n_chains`` (2):
-        chains per document; ``estimator`` (as ``estimator`` above): how counts are read off the samples.
+    predict_options : dict that says how topics of new documents are found. ``method`` ("cvb0"): "cvb0" computes the
+        expected counts of topics, "gibbs" draws topics. Of "cvb0": ``tol`` (0.03), the share of a document's tokens
+        that the last round may still move, and ``max_iter`` (50), rounds at most. Of "gibbs": ``burn_in`` (20), sweeps
+        before the first sample; ``thin`` (2), sweeps from one sample to the next; ``n_samples`` (5), samples of a
+        chain; ``n_chains`` (2), chains per document; ``estimator`` (as ``estimator`` above), how counts are read off
+        the samples. An option of one method chooses that method.
     trace_every : sweeps between records of the joint probability.
     checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
     n_jobs : threads. They change no result.

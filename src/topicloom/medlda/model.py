@@ -39,8 +39,9 @@ _SHARED = """
     n_chains : independent chains; what they predict is averaged.
     n_shards : parts into which a sweep is cut so that threads can share it. One part is exact; more are an
         approximation in the topic totals alone.
-    predict_options : dict that says how new documents are sampled, as of ``LDA``. The defaults are ``burn_in`` 20,
-        ``thin`` 2, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p".
+    predict_options : dict that says how topics of new documents are found, as of ``LDA``. The defaults are ``method``
+        "cvb0" with ``tol`` 0.03 and ``max_iter`` 50; for "gibbs" ``burn_in`` 20, ``thin`` 2, ``n_samples`` 10,
+        ``n_chains`` 1 and ``estimator`` "cgs_p".
     trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
 """
 

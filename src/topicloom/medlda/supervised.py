@@ -266,13 +266,13 @@ class SupervisedTopics(TopicModel):
 
     def _fold_chain(self, corpus: Corpus, index: int) -> FloatArray:
         """Expected topic counts [D, K] with one chain's topics held fixed."""
-        return self._sampled_counts(corpus, *self._sampled_with(index))
+        return self._expected_counts(corpus, *self._found_with(index))
 
     def _word_topics(self, corpus: Corpus) -> FloatArray:
-        return self._sampled_word_topics(corpus, *self._sampled_with(self.best_chain_))
+        return self._expected_word_topics(corpus, *self._found_with(self.best_chain_))
 
-    def _sampled_with(self, index: int) -> tuple[FloatArray, FloatArray, None, int]:
-        """Topics [V, K] of one chain, α, no rows of it, and the seed: what new documents are sampled with."""
+    def _found_with(self, index: int) -> tuple[FloatArray, FloatArray, None, int]:
+        """Topics [V, K] of one chain, α, no rows of it, and the seed: what topics of new documents are found with."""
         by_word = self._by_words[index]
         return by_word / by_word.sum(axis=0), self.alpha_, None, int(path_key(self.seed_, index))
 
@@ -284,11 +284,13 @@ class SupervisedTopics(TopicModel):
     def _values(self, corpus: Corpus) -> FloatArray:
         """f [D, tasks] = Σ_k z̄_k η_k, the mean over chains; the prior's mean in place of z̄ where there is no word."""
         out = np.zeros((corpus.n_docs, sum(map(len, self._groups))))
-        lengths = corpus.doc_lengths[:, None]
+        lengths = _lengths(corpus)[:, None]
         for group, tasks in enumerate(self._groups):
             for index in range(group * self.n_chains, (group + 1) * self.n_chains):
                 counts = self._fold_chain(corpus, index)
-                share = np.where(lengths > 0, counts / np.maximum(lengths, 1), self.alpha_ / self.alpha_.sum())
+                share = np.where(
+                    lengths > 0, counts / np.where(lengths > 0, lengths, 1), self.alpha_ / self.alpha_.sum()
+                )
                 out[:, tasks] += product(share, self._etas[index]) / self.n_chains
         return out
 
@@ -299,11 +301,12 @@ class SupervisedTopics(TopicModel):
         """Of f: a word adds Σ_k η_k times its share of z̄_k. Without any word all is ``rest``."""
         n_tasks, ptr = sum(map(len, self._groups)), corpus.pairs.ptr
         word, rest = np.zeros((int(ptr[-1]), n_tasks)), np.zeros((corpus.n_docs, n_tasks))
-        lengths, empty = np.repeat(corpus.doc_lengths, np.diff(ptr))[:, None], corpus.empty_docs
+        weight = _lengths(corpus)
+        lengths, empty = np.repeat(weight, np.diff(ptr))[:, None], weight == 0
         prior = np.tile(self.alpha_ / self.alpha_.sum(), (int(empty.sum()), 1))
         for group, tasks in enumerate(self._groups):
             for index in range(group * self.n_chains, (group + 1) * self.n_chains):
-                share = self._sampled_word_topics(corpus, *self._sampled_with(index)) / lengths
+                share = self._expected_word_topics(corpus, *self._found_with(index)) / lengths
                 word[:, tasks] += product(share, self._etas[index]) / self.n_chains
                 rest[np.ix_(np.flatnonzero(empty), np.array(tasks))] += (
                     product(prior, self._etas[index]) / self.n_chains
@@ -339,3 +342,10 @@ class SupervisedTopics(TopicModel):
         self._groups = [np.flatnonzero(group_of == group).tolist() for group in range(int(group_of.max()) + 1)]
         sizes = np.repeat([len(own) for own in self._groups], self.n_chains)
         self._etas = np.split(arrays["etas"], np.cumsum(sizes)[:-1], axis=1)
+
+
+def _lengths(corpus: Corpus) -> FloatArray:
+    """Tokens of each document, or the sum of their weights."""
+    if corpus.weights is None:
+        return corpus.doc_lengths.astype(np.float64)
+    return np.bincount(corpus.token_docs, corpus.weights, corpus.n_docs).astype(np.float64)

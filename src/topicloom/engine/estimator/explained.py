@@ -1,7 +1,7 @@
 """Explanations: which words of a document speak for a topic, a label or a class, and which speak against it.
 
 What a model says of a document is a sum over its words: θ_k of a topic, a label's score, a class's value, a predicted
-number. The parts come from the same samples as ``transform``, ``decision_function`` and ``predict``, word by word.
+number. The parts come from the same γ or samples as ``transform``, ``decision_function`` and ``predict``, word by word.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,6 +18,7 @@ from topicloom.corpus.frames import to_frame
 from topicloom.corpus.places import places
 from topicloom.engine import word_topics
 from topicloom.engine.estimator.names import Names, Topic
+from topicloom.engine.expected_counts import expected_word_counts
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError
 
@@ -98,17 +99,21 @@ class ExplainedTopics:
     def _word_topics(self, corpus: Corpus) -> FloatArray:
         """Expected topic counts [M, K] of the distinct words of documents; they add up to those of ``_fold``."""
         alpha, rows = self._document_prior(corpus)  # type: ignore[attr-defined]
-        return self._sampled_word_topics(corpus, self._phi_by_word, alpha, rows, self.seed_)  # type: ignore[attr-defined]
+        return self._expected_word_topics(corpus, self._phi_by_word, alpha, rows, self.seed_)  # type: ignore[attr-defined]
 
-    def _sampled_word_topics(
+    def _expected_word_topics(
         self, corpus: Corpus, phi_by_word: FloatArray, alpha: FloatArray, rows: Int32Array | None, seed: int
     ) -> FloatArray:
-        """As ``_sampled_counts``, from the same samples, by distinct word."""
-        how = self._prediction()._asdict()  # type: ignore[attr-defined]
-        soft = how.pop("estimator") == "cgs_p"
+        """As ``_expected_counts``, from the same γ or samples, by distinct word."""
+        how, n_jobs = self._prediction(), resolve_jobs(self.n_jobs)  # type: ignore[attr-defined]  # a topic model's
+        if how.method == "cvb0":
+            return expected_word_counts(
+                corpus, phi_by_word, alpha, alpha_row=rows, tol=how.tol, max_iter=how.max_iter, n_jobs=n_jobs
+            )
         return word_topics.sample_word_topics(
-            corpus, phi_by_word, alpha, alpha_row=rows, seed=seed, n_jobs=resolve_jobs(self.n_jobs), soft=soft, **how
-        )
+            corpus, phi_by_word, alpha, alpha_row=rows, burn_in=how.burn_in, thin=how.thin, n_samples=how.n_samples,
+            n_chains=how.n_chains, seed=seed, n_jobs=n_jobs, soft=how.estimator == "cgs_p",
+        )  # fmt: skip
 
     # -- what it tells -------------------------------------------------------------------------------------------
 

@@ -372,12 +372,17 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
         """Parameters as JSON knows them; the seed is saved on its own."""
         params = {name: parameters.plain(value) for name, value in self.get_params(deep=False).items()}
         params["random_state"] = None
+        if "predict_options" in self._OPTIONS:
+            params["predict_options"] = parameters.saved_prediction(type(self), params["predict_options"])
         return params
 
     @classmethod
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters that an earlier version may have saved, by their present names."""
-        return parameters.present_names(cls, params)
+        found = parameters.present_names(cls, params)
+        if "predict_options" in cls._OPTIONS:
+            found["predict_options"] = parameters.restored_prediction(cls, found.get("predict_options"))
+        return found
 
     @classmethod
     def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:

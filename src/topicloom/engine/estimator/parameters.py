@@ -9,16 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
 from topicloom.corpus._checks import check_choice, check_number, check_whole, shown
 from topicloom.engine import stopping
 from topicloom.engine.estimates import ESTIMATORS, Estimator
+from topicloom.engine.expected_counts import MAX_ITER, TOL
 from topicloom.errors import InputError, InputTypeError
 
 F = TypeVar("F", bound=Callable[..., None])
+PredictMethod: TypeAlias = Literal["cvb0", "gibbs"]
 Check = Callable[[str, Any], Any]  # of a name and a value; raises InputError
 
 # Bounds of priors, weights of a loss and the like. Beside counts, which are below 2³¹, a prior under the lower one is
@@ -78,6 +80,8 @@ def check_parameters(model: Any) -> None:
             check(name, getattr(model, name))
     for name in model._OPTIONS:
         read_options(model, name)
+    if "predict_options" in model._OPTIONS:
+        read_prediction(model)
     stopping.check_max_iter(model)
     first = stopping.first_sweeps(model.max_iter)
     if "burn_in" in known and model.burn_in is not None and check_whole("burn_in", model.burn_in, 1) > first:
@@ -88,8 +92,11 @@ def check_parameters(model: Any) -> None:
 
 
 class PredictOptions(TypedDict, total=False):
-    """How new documents are sampled. What is left out is the model's default."""
+    """How topics of new documents are found. What is left out is the model's default."""
 
+    method: PredictMethod  # "cvb0" computes expected counts, "gibbs" draws topics
+    tol: float  # "cvb0": share of a document's tokens that the last round may still move
+    max_iter: int  # "cvb0": rounds at most
     burn_in: int  # sweeps before the first sample
     thin: int  # sweeps from one sample to the next
     n_samples: int  # samples of a chain
@@ -115,8 +122,11 @@ Options = Mapping[str, Option]
 
 
 class Prediction(NamedTuple):
-    """How new documents are sampled, with all defaults filled in."""
+    """How topics of new documents are found, with all defaults filled in."""
 
+    method: PredictMethod
+    tol: float
+    max_iter: int
     burn_in: int
     thin: int
     n_samples: int
@@ -124,17 +134,59 @@ class Prediction(NamedTuple):
     estimator: Estimator
 
 
+# Which options are of which method; one of them says that its method is meant.
+_OF_METHOD: Mapping[str, tuple[str, ...]] = {
+    "cvb0": ("tol", "max_iter"),
+    "gibbs": ("burn_in", "thin", "n_samples", "n_chains", "estimator"),
+}
+PREDICT_METHODS = tuple(_OF_METHOD)
+
+
 def predict_options(
-    *, burn_in: int, thin: int, n_samples: int, n_chains: int, estimator: Estimator | None = None
-) -> Options:
+    *, burn_in: int, thin: int, n_samples: int, n_chains: int, estimator: Estimator | None = None,
+    method: PredictMethod = "cvb0",
+) -> Options:  # fmt: skip
     """The entries of ``predict_options``, by their defaults; no ``estimator`` is that of the model's parameter."""
     return {
+        "method": Option(method, choice(PREDICT_METHODS)),
+        "tol": Option(TOL, number(0.0, 1.0)),
+        "max_iter": Option(MAX_ITER, whole(1)),
         "burn_in": Option(burn_in, whole(0)),
         "thin": Option(thin, whole(1)),
         "n_samples": Option(n_samples, whole(1)),
         "n_chains": Option(n_chains, whole(1)),
         "estimator": Option(estimator, choice(ESTIMATORS)),
     }
+
+
+def read_prediction(model: Any) -> Prediction:
+    """How a model finds the topics of new documents. Options of one method choose it, if ``method`` is left out."""
+    found = read_options(model, "predict_options")
+    given = model.predict_options or {}
+    meant = [method for method, own in _OF_METHOD.items() if any(name in given for name in own)]
+    method = given.get("method") or (meant[0] if meant else found["method"])
+    for name in given:
+        other = next((m for m, own in _OF_METHOD.items() if name in own and m != method), None)
+        if other is not None:
+            raise InputError(
+                f"predict_options has the key {name!r}, which is of the method {other!r} and not of {method!r}; leave "
+                "it out, or give that method."
+            )
+    return Prediction(**found | {"method": method, "estimator": found["estimator"] or model.estimator})
+
+
+def saved_prediction(cls: Any, given: Any) -> Any:
+    """``predict_options`` as they are saved: with the method, if only the model's default says which."""
+    return given or {"method": cls._OPTIONS["predict_options"]["method"].default}
+
+
+def restored_prediction(cls: Any, saved: Any) -> Any:
+    """``predict_options`` as they were given; where nothing was, earlier versions drew topics."""
+    default = cls._OPTIONS["predict_options"]["method"].default
+    method = "gibbs" if saved in (None, {}) else saved.get("method") if isinstance(saved, dict) else saved
+    if saved in (None, {}) or saved == {"method": method}:
+        return None if method == default else {"method": method}
+    return saved
 
 
 def read_options(model: Any, name: str) -> dict[str, Any]:

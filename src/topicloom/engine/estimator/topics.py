@@ -23,7 +23,9 @@ from topicloom.engine.estimator.function_words import report_function_words
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.engine.estimator.names import Topic
 from topicloom.engine.estimator.reading import check_one_target, new_corpus, read_once, training_corpus
+from topicloom.engine.estimator.transforming import TransformsFiles
 from topicloom.engine.estimator.vocabulary import NamedWords
+from topicloom.engine.expected_counts import expected_counts
 from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.probes import probes_of
@@ -39,7 +41,14 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTopics, FittedModel, NamedWords):  # type: ignore[misc]
+class TopicModel(
+    TransformsFiles,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ExplainedTopics,
+    FittedModel,
+    NamedWords,
+):
     """A fitted topic model. Subclasses bring the parameters and ``fit``."""
 
     estimator: Estimator
@@ -213,22 +222,25 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
     def _fold(self, corpus: Corpus) -> FloatArray:
         """Expected topic counts [D, K] of documents, with the topics held fixed."""
         alpha, rows = self._document_prior(corpus)
-        return self._sampled_counts(corpus, self._phi_by_word, alpha, rows, self.seed_)
+        return self._expected_counts(corpus, self._phi_by_word, alpha, rows, self.seed_)
 
     def _prediction(self) -> parameters.Prediction:
-        """How new documents are sampled."""
-        options = parameters.read_options(self, "predict_options")
-        return parameters.Prediction(**options | {"estimator": options["estimator"] or self.estimator})
+        """How topics of new documents are found."""
+        return parameters.read_prediction(self)
 
-    def _sampled_counts(
+    def _expected_counts(
         self, corpus: Corpus, phi_by_word: FloatArray, alpha: FloatArray, rows: Int32Array | None, seed: int
     ) -> FloatArray:
-        """Expected topic counts [D, K] of documents, sampled given topics [V, K] and α."""
-        how = self._prediction()._asdict()
-        soft = how.pop("estimator") == "cgs_p"
+        """Expected topic counts [D, K] of documents, given topics [V, K] and α."""
+        how, n_jobs = self._prediction(), resolve_jobs(self.n_jobs)
+        if how.method == "cvb0":
+            return expected_counts(
+                corpus, phi_by_word, alpha, alpha_row=rows, tol=how.tol, max_iter=how.max_iter, n_jobs=n_jobs
+            )
+        soft = how.estimator == "cgs_p"
         folded = fold_in_corpus(
-            corpus, phi_by_word, alpha, alpha_row=rows, seed=seed, n_jobs=resolve_jobs(self.n_jobs), hard=not soft,
-            soft=soft, **how,
+            corpus, phi_by_word, alpha, alpha_row=rows, burn_in=how.burn_in, thin=how.thin, n_samples=how.n_samples,
+            n_chains=how.n_chains, seed=seed, n_jobs=n_jobs, hard=not soft, soft=soft,
         )  # fmt: skip
         counts = folded.soft if soft else folded.hard
         assert counts is not None
@@ -334,6 +346,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         """Whether the corpus is one that this model's inference can use."""
         inputs.check_whole_tokens(corpus)
 
+    def _check_new_tokens(self, corpus: Corpus) -> None:
+        """Whether the topics of these documents can be found: what draws no topics takes fractions of tokens, too."""
+        if "predict_options" not in self._OPTIONS or self._prediction().method == "gibbs":
+            self._check_tokens(corpus)
+
     def _checked_matrix(self, X: Any, reset: bool) -> Any:
         return checked_matrix(self, X, reset=reset)
 
@@ -343,7 +360,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainedTop
         """New documents; ``roles`` are what is wanted of a frame beside its texts."""
         corpus = new_corpus(self, X, reading, roles)
         inputs.check_weights(corpus, least=0.0)
-        self._check_tokens(corpus)
+        self._check_new_tokens(corpus)
         if report:
             _report_unknown(corpus)
         return corpus

@@ -14,6 +14,7 @@ from scipy.special import digamma, gammaln, polygamma
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Block
+from topicloom.engine.expected_counts import Ending, distinct_words, expect_all, expect_words
 from topicloom.engine.prior import Prior, document_prior
 from topicloom.engine.threads import add_moves, cut, private, run_parallel, run_rounds
 from topicloom.errors import InputError
@@ -333,17 +334,13 @@ def fold_in(
         doc = _first_documents(pairs, own)
         fit_documents(pairs, topics, alpha, mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc, alpha_row)
         return np.subtract(doc, own, out=doc)
-    phi, out = as_input(word / word.sum(axis=0)), np.zeros((corpus.n_docs, n_topics))
+    phi = as_input(word / word.sum(axis=0))
     if mode == "cvb_exact":
+        out = np.zeros((corpus.n_docs, n_topics))
         _fold_exact(corpus, pairs, phi, alpha, tol, max_rounds, out)
         return out
-    prior, none = document_prior(alpha, corpus.n_docs, alpha_row), np.empty((0, n_topics))
-
-    def run(doc_range: tuple[int, int]) -> None:
-        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out, none)
-
-    run_parallel(run, _parts(pairs.ptr, n_topics, n_jobs), n_jobs)
-    return out
+    prior = document_prior(alpha, corpus.n_docs, alpha_row)
+    return expect_all(distinct_words(corpus), phi, prior, mode == "cvb", Ending(tol, 0.0, max_rounds), n_jobs)
 
 
 def word_topics(
@@ -359,10 +356,11 @@ def word_topics(
 ) -> FloatArray:
     """n γ [M, K] of the distinct words of each document, where ``fold_in`` ends: they add up to its counts."""
     pairs, n_topics = _pairs_of_documents(corpus), alpha.shape[-1]
-    gamma, prior = np.empty((len(pairs.word), n_topics)), document_prior(alpha, corpus.n_docs, alpha_row)
+    prior = document_prior(alpha, corpus.n_docs, alpha_row)
     if mode in _BAYES:
         topics, own = _fixed_topics(mode, word, n_jobs), alpha if alpha_row is None else alpha[alpha_row]
         doc, work = _first_documents(pairs, own), Work(tol, max_rounds, 1, n_jobs)
+        gamma = np.empty((len(pairs.word), n_topics))
 
         def run(doc_range: tuple[int, int]) -> None:
             scratch = np.empty((4, n_topics))
@@ -370,15 +368,11 @@ def word_topics(
 
         run_parallel(run, _parts(pairs.ptr, n_topics, n_jobs), n_jobs)
         return gamma
-    phi, out = as_input(word / word.sum(axis=0)), np.zeros((corpus.n_docs, n_topics))
+    phi = as_input(word / word.sum(axis=0))
     if mode == "cvb_exact":
+        out = np.zeros((corpus.n_docs, n_topics))
         return _fold_exact(corpus, pairs, phi, alpha, tol, max_rounds, out) * pairs.count[:, None]
-
-    def fold(doc_range: tuple[int, int]) -> None:
-        collapsed.fold_in(*doc_range, pairs, phi, prior, mode == "cvb", tol, max_rounds, out, gamma)
-
-    run_parallel(fold, _parts(pairs.ptr, n_topics, n_jobs), n_jobs)
-    return gamma * pairs.count[:, None]
+    return expect_words(distinct_words(corpus), phi, prior, mode == "cvb", Ending(tol, 0.0, max_rounds), n_jobs)
 
 
 _BAYES = ("vb", "svb", "scvb0")

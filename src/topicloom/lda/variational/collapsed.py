@@ -13,7 +13,6 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.engine.blocks import Block
-from topicloom.engine.prior import DocumentPrior
 from topicloom.lda.variational.state import PairIndex, VariationalState
 from topicloom.numerics.jit import bare_kernel, kernel, reducing_kernel
 from topicloom.numerics.rng import combine, fill_stream, uniform
@@ -212,75 +211,3 @@ def entropy(count: FloatArray, gamma: AnyArray) -> float:
     for i in range(count.shape[0]):
         total += count[i] * _entropy(gamma[i])
     return total
-
-
-# -- unseen documents ----------------------------------------------------------------------------------------------
-
-
-@kernel
-def _weigh_fixed(
-    gamma: FloatArray, own: float, doc: FloatArray, var: FloatArray, phi: FloatArray, gaussian: bool, weight: FloatArray
-) -> float:
-    """The update with the topics known: only the document's count is uncertain. A prior may be 0, if not gaussian."""
-    low = _LOW if gaussian else 0.0
-    for k in range(weight.shape[0]):
-        g = own * gamma[k]
-        d = max(doc[k] - g, low)
-        w = d * phi[k]
-        if gaussian:
-            w *= exp(-0.5 * (var[k] - g * (1.0 - gamma[k])) / (d * d))
-        weight[k] = w
-    return sum_of(weight)
-
-
-@kernel
-def fold_in(
-    doc_start: int, doc_stop: int, pairs: PairIndex, phi: FloatArray, prior: DocumentPrior, gaussian: bool, tol: float,
-    max_rounds: int, out: FloatArray, gammas: FloatArray,
-) -> None:  # fmt: skip
-    """E[n_dk] of documents whose topics are fixed at ``phi`` [V, K], to ``out``.
-
-    A document starts from γ ∝ φ α and is done when a round moves its counts by less than ``tol`` per topic. ``gammas``
-    gets γ of all pairs, if it has rows.
-    """
-    ptr, words, count = pairs.ptr, pairs.word, pairs.count
-    n_topics = phi.shape[1]
-    longest = 0
-    for d in range(doc_start, doc_stop):
-        longest = max(longest, ptr[d + 1] - ptr[d])
-    scratch = np.empty((longest, n_topics))
-    doc, var, weight, before = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
-    for d in range(doc_start, doc_stop):
-        first, n_pairs = ptr[d], ptr[d + 1] - ptr[d]
-        gamma = gammas[first : first + n_pairs] if gammas.shape[0] > 0 else scratch
-        alpha = prior.alpha[prior.alpha_row[d]]
-        doc[:] = alpha
-        var[:] = 0.0
-        for i in range(n_pairs):
-            row, n = phi[words[first + i]], count[first + i]
-            total = 0.0
-            for k in range(n_topics):
-                weight[k] = row[k] * alpha[k]
-                total += weight[k]
-            for k in range(n_topics):
-                g = weight[k] / total
-                gamma[i, k] = g
-                doc[k] += n * g
-                var[k] += n * g * (1.0 - g)
-        for _ in range(max_rounds if n_pairs > 0 else 0):
-            before[:] = doc
-            for i in range(n_pairs):
-                row, n, old = phi[words[first + i]], count[first + i], gamma[i]
-                total = _weigh_fixed(old, min(n, 1.0), doc, var, row, gaussian, weight)
-                for k in range(n_topics):
-                    g = weight[k] / total
-                    doc[k] += n * (g - old[k])
-                    var[k] += n * (g * (1.0 - g) - old[k] * (1.0 - old[k]))
-                    old[k] = g
-            moved = 0.0
-            for k in range(n_topics):
-                moved += abs(doc[k] - before[k])
-            if moved < tol * n_topics:
-                break
-        for k in range(n_topics):
-            out[d, k] = doc[k] - alpha[k]

@@ -184,7 +184,7 @@ def fold_in(
     pairs: PairIndex, phi: FloatArray, alpha: FloatArray, tol: float, max_rounds: int, gamma: FloatArray,
     work: FloatArray, out: FloatArray,
 ) -> None:  # fmt: skip
-    """As ``collapsed.fold_in`` with E[log(α + n)] exact; every distribution is convolved afresh."""
+    """As ``expected_counts.expect`` with E[log(α + n)] exact; every distribution is convolved afresh."""
     ptr, words, count = pairs.ptr, pairs.word, pairs.count
     n_topics = phi.shape[1]
     weight = np.empty(n_topics)
