@@ -52,10 +52,14 @@ def topic_words(
         Words per topic; all if there are fewer.
     by : {"probability", "relevance", "lift", "frex"}, default="probability"
         What to rank words by, see ``topic_word_scores``.
-    relevance_lambda, frex_weight, word_counts, topic_sizes
+    relevance_lambda : float, default=0.6
+    frex_weight : float, default=0.5
         As of ``topic_word_scores``.
     vocabulary : sequence of str, optional
         The words. Default: a model's own, otherwise ``word0``, ``word1``, …
+    word_counts : array of shape (n_words,), optional
+    topic_sizes : array of shape (n_topics,), optional
+        As of ``topic_word_scores``.
 
     Returns
     -------

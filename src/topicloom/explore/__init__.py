@@ -154,10 +154,23 @@ def explore_state(
     Returns
     -------
     Path
+        The file that was written.
 
     Notes
     -----
     Topics and shares are the dense estimates (CGS_p) of the one sample that the file holds.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from topicloom import LDA
+    >>> from topicloom.datasets import bars
+    >>> model = LDA(3, max_iter=20, random_state=0).fit(bars(n_docs=60).corpus)
+    >>> chain = model.chains_[0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = os.path.join(folder, "state.html")
+    ...     explore_state((model.corpus_, chain.state, chain.prior), page).name
+    'state.html'
     """
     from topicloom.explore.source import read_assignments
     from topicloom.mallet import read_state

@@ -85,6 +85,14 @@ def topic(model: Any, topic: int, *, n_words: int = 15, by: By = "probability", 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> len(plots.topic(model, 0, n_words=2).patches)
+    2
     """
     names = labels(model)
     (k,) = chosen_topics([topic], len(names)).tolist()
@@ -129,6 +137,7 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
     n_words : int, default=3
         Words in a name.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
@@ -139,6 +148,14 @@ def topic_map(model: Any, topics: Sequence[int] | None = None, *, n_words: int =
     Places are those of ``topicloom.evaluation.topic_map``. Axes have no meaning of their own; their labels say
     how much of the squared distances each dimension shows. If that is little, topics that are drawn together may still
     be far apart.
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> plots.topic_map(model).get_xlabel()
+    'first dimension (100% of the distances)'
     """
     names, share = labels(model, n_words), sizes(model)
     found = evaluation.topic_map(model.topic_word_)
@@ -201,10 +218,19 @@ def topic_tree(
     n_words : int, default=3
         Words in a name.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> plots.topic_tree(model, metric="euclidean").get_xlabel()
+    'distance (euclidean)'
     """
     return draw_tree(model.topic_word_, sizes(model), labels(model, n_words), metric=metric, method=method, ax=ax)
 
@@ -228,6 +254,14 @@ def draw_tree(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> rows = [[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]]
+    >>> ax = plots.draw_tree(rows, labels=["sun", "moon", "bank"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['bank', 'sun', 'moon']
     """
     tree = topic_linkage(rows, metric=metric, method=method)
     n = len(tree) + 1
