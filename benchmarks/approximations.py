@@ -200,7 +200,7 @@ def report_speed(name: str, corpus: Corpus, topics: Sequence[int], sweeps: int, 
     ways = [Way("sparse"), *(Way("warp", Schedule(n_mh=n_mh)) for n_mh in (1, 2, 4))]
     print(f"\n{name}, {sweeps} sweeps after the first, in turn:\n")
     rows = [row for k in topics for row in speed_rows(corpus, symmetric(corpus, k), ways, sweeps, clock)]
-    head = ["K", "sampler", "ns a token, least", "mean", f"{clock} seconds in all", "log p(w, z) per token"]
+    head = ["K", "sampler", "ns per token, least", "mean", f"{clock} seconds in all", "log p(w, z) per token"]
     print(table(head, rows), flush=True)
 
 
