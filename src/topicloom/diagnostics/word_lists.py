@@ -53,13 +53,15 @@ def topic_words(
     by : {"probability", "relevance", "lift", "frex"}, default="probability"
         What to rank words by, see ``topic_word_scores``.
     relevance_lambda : float, default=0.6
+        λ of relevance: 1 ranks by probability, 0 by lift.
     frex_weight : float, default=0.5
-        As of ``topic_word_scores``.
+        Weight of frequency in FREX, from 0 to 1. The rest is that of exclusivity.
     vocabulary : sequence of str, optional
         The words. Default: a model's own, otherwise ``word0``, ``word1``, …
     word_counts : array of shape (n_words,), optional
+        How often each word occurs, for relevance, lift and FREX. Default: those of a model's corpus.
     topic_sizes : array of shape (n_topics,), optional
-        As of ``topic_word_scores``.
+        Used if there are no word counts.
 
     Returns
     -------

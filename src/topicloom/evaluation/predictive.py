@@ -105,8 +105,16 @@ def completion_scores(
 
     Parameters
     ----------
-    topics, alpha, corpus, alpha_row, estimator, burn_in, thin, n_samples, n_chains, seed, n_jobs, split
-        As of :func:`completion_perplexity`.
+    topics : array of shape (n_topics, n_words)
+    alpha : array of shape (n_topics,) or (n_rows, n_topics)
+    corpus : Corpus
+    alpha_row : array of int of shape (n_docs,), optional
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+    burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
+    seed : int, default=0
+    n_jobs : int, default=1
+    split : callable, or pair of Corpus, default=split_halves
+        All as of :func:`completion_perplexity`.
 
     Returns
     -------
@@ -141,8 +149,13 @@ def completion_perplexities(
     ----------
     phi_standard, phi_p : arrays of shape (n_topics, n_words)
         ``model.estimate("standard")[1]`` and ``model.estimate("cgs_p")[1]``.
-    alpha, corpus, burn_in, thin, n_samples, n_chains, seed, n_jobs, split
-        As of :func:`completion_perplexity`.
+    alpha : array of shape (n_topics,)
+    corpus : Corpus
+    burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
+    seed : int, default=0
+    n_jobs : int, default=1
+    split : callable, or pair of Corpus, default=split_halves
+        All as of :func:`completion_perplexity`.
 
     Returns
     -------

@@ -97,8 +97,14 @@ def explore_models(
     ----------
     models : sequence of fitted topic models, or dict of them by name
         At least two, for instance with different numbers of topics.
-    path, texts, documents, text_length, title, level
-        As of :func:`explore`.
+    path : str or path
+        The file to write.
+    texts : sequence of str, or False, optional
+    documents : int, default=2000
+    text_length : int, default=10000
+    title : str, optional
+    level : float, default=0.9
+        All as of :func:`explore`.
 
     Returns
     -------
@@ -148,8 +154,14 @@ def explore_state(
     ----------
     state : str or path, or tuple
         A state file of MALLET, gzipped or plain, or what ``topicloom.mallet.read_state`` returns.
-    path, texts, documents, text_length, title, level
-        As of :func:`explore`.
+    path : str or path
+        The file to write.
+    texts : sequence of str, or False, optional
+    documents : int, default=2000
+    text_length : int, default=10000
+    title : str, optional
+    level : float, default=0.9
+        All as of :func:`explore`.
 
     Returns
     -------

@@ -36,6 +36,7 @@ def convergence(
     Parameters
     ----------
     model : fitted model
+        Of any kind that topicloom fits.
     quantity : str, default="log_joint"
         What to show, of what a model's ``trace_`` has: "log_joint", "alpha_sum", "beta_mean", "changed", "agreement"
         (several paths), "acceptance" (compound LDA by "mgs"), "change" (variational).
@@ -218,7 +219,8 @@ def calibration(true: Any, probability: AnyArray, *, n_bins: int = 10, ax: Any =
 
     Parameters
     ----------
-    true : documents × labels matrix of 0 and 1
+    true : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a document has a label, otherwise 0.
     probability : array of shape (n_docs, n_labels)
         What was predicted.
     n_bins : int, default=10
@@ -354,6 +356,7 @@ def bucket_lengths(
     topic_weight : mapping of str to array of shape (n_topics,), default=None
         How much each topic counts.
     bins : int, default=40
+        Bars between 0 and the longest length.
     ax : matplotlib.axes.Axes, default=None
         Axes to draw into. None: those of a new figure.
 

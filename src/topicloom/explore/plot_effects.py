@@ -90,10 +90,13 @@ def draw_effects(
     Parameters
     ----------
     mean, lower, upper : arrays of shape (n_topics,)
+        Effects and the limits of their intervals.
     labels : sequence of str, default=None
+        One per topic. None: their numbers.
     probability : array of shape (n_topics,), default=None
         That an effect is above 0.
     xlabel : str, default="effect"
+        What the effects are.
     ax : matplotlib.axes.Axes, default=None
         Axes to draw into. None: those of a new figure.
 

@@ -127,6 +127,7 @@ def emissions(model: Any, *, n_symbols: int = 8, columns: int = 4) -> Any:
     ----------
     model : fitted HMM
     n_symbols : int, default=8
+        Symbols of each state.
     columns : int, default=4
         Panels side by side.
 
@@ -240,7 +241,9 @@ def draw_weights(weights: AnyArray, rows: Sequence[str], columns: Sequence[str],
     Parameters
     ----------
     weights : array of shape (n_rows, n_columns)
+        What the colours show.
     rows, columns : sequences of str
+        Names of the rows and of the columns.
     ax : matplotlib.axes.Axes, default=None
         Axes to draw into. None: those of a new figure.
 

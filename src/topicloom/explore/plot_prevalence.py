@@ -115,6 +115,7 @@ def draw_over_time(
     times : array of shape (n_times,)
         Numbers or dates (datetime64), rising.
     mean : array of shape (n_times, n_topics)
+        Shares: the lines.
     lower, upper : arrays of shape (n_times, n_topics), default=None
         Limits of the bands. None: no bands.
     counts : array of shape (n_times,), default=None
@@ -266,7 +267,9 @@ def draw_by_group(
     Parameters
     ----------
     mean : array of shape (n_groups, n_topics)
+        Shares: the marks.
     lower, upper : arrays of shape (n_groups, n_topics), default=None
+        Limits of the intervals. None: no intervals.
     groups : sequence, default=None
         Names of the groups.
     counts : array of shape (n_groups,), default=None
@@ -360,6 +363,7 @@ def draw_group_panels(
     mean, lower, upper, groups, counts, labels
         As of ``draw_by_group``; counts stand below the names of the groups.
     columns : int, default=4
+        Panels side by side.
 
     Returns
     -------

@@ -77,8 +77,11 @@ def topic(model: Any, topic: int, *, n_words: int = 15, by: By = "probability", 
     ----------
     model : fitted topic model
     topic : int
-    n_words, by
-        As of ``topics``.
+        Number of the topic.
+    n_words : int, default=15
+        Words of the topic.
+    by : {"probability", "relevance", "lift", "frex"}, default="probability"
+        What words are chosen and ordered by. Bars are always probabilities.
     ax : matplotlib.axes.Axes, default=None
         None: of a new figure.
 
@@ -248,8 +251,12 @@ def draw_tree(
     shares : array of shape (n_topics,), default=None
         Sizes, which are written behind the names and set the size of the dots.
     labels : sequence of str, default=None
-    metric, method, ax
-        As of ``topic_tree``.
+        One per row. None: their numbers.
+    metric : {"cityblock", "jensenshannon", "euclidean"}, default="cityblock"
+    method : {"complete", "average", "single"}, default="complete"
+        Both as of ``topicloom.evaluation.topic_linkage``.
+    ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
