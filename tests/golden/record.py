@@ -7,7 +7,7 @@
 Recorded of each case is what a fit publishes and what the model says of new documents. A run that was stopped and
 resumed must publish the same bits as the fit.
 
-Bits depend on the kind of CPU and on the versions of libraries (docs/guide/reproducibility.md), so both are recorded.
+Bits depend on the kind of CPU and on the versions of libraries (docs/guide/reproducibility.md), so these are recorded too.
 Elsewhere a weighted sum of each array is compared in place of its bits. To compare bits there, record
 the code as it was before a change with ``--write --record other.json``, and compare with ``--record other.json``.
 """

@@ -1,4 +1,4 @@
-"""Approximations are as near to the exact posterior as docs/performance/approximations.md says; the measure sees them."""
+"""Approximations are as near to the exact posterior as docs/performance/approximations.md says, and the measure sees them."""
 
 import numpy as np
 import pytest
