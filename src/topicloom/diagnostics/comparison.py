@@ -211,8 +211,8 @@ def compare(
     Returns
     -------
     Difference
-        ``value`` ± ``error``, and a ``verdict`` in words: models cannot be told apart if the value is less than twice
-        the error.
+        ``value`` ± ``error``, and a ``verdict`` in words: models cannot be told apart if the value, without its
+        sign, is less than twice the error.
 
     Raises
     ------
