@@ -101,7 +101,7 @@ def completion_scores(
     estimator: Estimator = "cgs_p", burn_in: int = 50, thin: int = 5, n_samples: int = 1, n_chains: int = 1,
     seed: int = 0, n_jobs: int = 1, split: Split = split_halves,
 ) -> DocumentScores:  # fmt: skip
-    """:func:`completion_perplexity` document by document.
+    """Log-likelihood and number of held-out tokens of each document, by document completion.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def completion_perplexities(
     phi_standard: AnyArray, phi_p: AnyArray, alpha: AnyArray, corpus: Corpus, *, burn_in: int = 50, thin: int = 5,
     n_samples: int = 1, n_chains: int = 1, seed: int = 0, n_jobs: int = 1, split: Split = split_halves,
 ) -> dict[tuple[str, str], float]:  # fmt: skip
-    """:func:`completion_perplexity` of the four pairs of estimators of φ and θ.
+    """Perplexity by document completion, for the four pairs of estimators of φ and θ.
 
     Parameters
     ----------
