@@ -192,7 +192,7 @@ def report_tiny(sweeps: int) -> None:
 def report_quality(name: str, corpus: Corpus, n_topics: int, sweeps: Sequence[int], seeds: int) -> None:
     prior = symmetric(corpus, n_topics)
     print(f"\n{name}: {corpus!r}, K = {n_topics}, mean ± standard deviation of {seeds} seeds:\n")
-    head = ["sampler", *(f"log p(w, z) a token, {n} sweeps" for n in sweeps), "c_npmi", "u_mass"]
+    head = ["sampler", *(f"log p(w, z) per token, {n} sweeps" for n in sweeps), "c_npmi", "u_mass"]
     print(table(head, [quality_row(corpus, prior, way, sweeps, seeds) for way in REAL_WAYS]), flush=True)
 
 
@@ -200,7 +200,7 @@ def report_speed(name: str, corpus: Corpus, topics: Sequence[int], sweeps: int, 
     ways = [Way("sparse"), *(Way("warp", Schedule(n_mh=n_mh)) for n_mh in (1, 2, 4))]
     print(f"\n{name}, {sweeps} sweeps after the first, in turn:\n")
     rows = [row for k in topics for row in speed_rows(corpus, symmetric(corpus, k), ways, sweeps, clock)]
-    head = ["K", "sampler", "ns a token, least", "mean", f"{clock} seconds in all", "log p(w, z) a token"]
+    head = ["K", "sampler", "ns per token, least", "mean", f"{clock} seconds in all", "log p(w, z) per token"]
     print(table(head, rows), flush=True)
 
 

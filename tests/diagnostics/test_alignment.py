@@ -1,6 +1,5 @@
 """Topics matched across models: against brute force, naive versions and known permutations."""
 
-import doctest
 import itertools
 from types import ModuleType, SimpleNamespace
 
@@ -332,12 +331,6 @@ def test_other_bad_input_is_named() -> None:
     for model in (LDA(3), np.eye(2)):
         with pytest.raises(InputError, match="give a fitted topic model of topicloom"):
             chain_topics(model)
-
-
-def test_examples_run() -> None:
-    found = doctest.testmod(alignment)
-    assert found.attempted > 10
-    assert found.failed == 0
 
 
 # -- wrong on purpose ----------------------------------------------------------------------------------------

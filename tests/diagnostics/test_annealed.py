@@ -1,6 +1,5 @@
 """Annealed importance sampling is unbiased: against exact probabilities of tiny documents; wrong kernels are seen."""
 
-import doctest
 from types import SimpleNamespace
 from typing import Any
 
@@ -128,9 +127,3 @@ def test_odd_documents() -> None:
 def test_bad_temperatures_are_told(bad: Any) -> None:
     with pytest.raises(InputError, match="temperatures"):
         annealed([[0.5, 0.5]], [1.0], Corpus([0, 1], [0, 2], ("a", "b")), temperatures=bad)
-
-
-def test_examples() -> None:
-    ran = doctest.testmod(package)
-    assert ran.attempted > 3
-    assert ran.failed == 0

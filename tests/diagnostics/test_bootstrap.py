@@ -1,6 +1,5 @@
 """Topics that other samples of documents have: real ones are found again, one that a few documents make up is not."""
 
-import doctest
 import pickle
 from typing import Any
 
@@ -143,7 +142,3 @@ def test_what_cannot_be_fitted_again_is_refused() -> None:
         bootstrap_stability(LDA(2))
     with pytest.raises(InputError, match="fewer than two documents"):
         bootstrap_stability(LDA(2), from_matrix([[3, 1], [0, 0]]))
-
-
-def test_examples_run() -> None:
-    assert doctest.testmod(bootstrap).failed == 0

@@ -1,6 +1,5 @@
 """Models compared: the formulas, their coverage, every kind of model, verdicts, and the message of every bad input."""
 
-import doctest
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -315,9 +314,3 @@ def test_left_to_right_of_a_pair_is_that_of_the_library(
     one = models["3"]
     first = left_to_right(one.topic_word_, one.alpha_, test)
     assert np.abs(result.scores[1].by_fit[0] - first).max() < 2
-
-
-def test_examples() -> None:
-    ran = doctest.testmod(comparison)
-    assert ran.attempted > 10
-    assert ran.failed == 0

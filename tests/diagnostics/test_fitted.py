@@ -1,6 +1,5 @@
 """Chains of fitted models judged by what does not depend on topics' numbers."""
 
-import doctest
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from tests.oracles import lda as oracle
 from topicloom import HMM, LDA, CompoundLDA, MedLDAClassifier, VariationalLDA
 from topicloom.corpus import Corpus
 from topicloom.datasets import bars
-from topicloom.diagnostics import fitted
 from topicloom.diagnostics.fitted import Diagnosis, diagnose
 from topicloom.engine import probes
 from topicloom.engine.prior import Prior
@@ -214,7 +212,3 @@ def test_what_is_not_fitted_is_refused() -> None:
     for thing in (LDA(3), np.zeros(3), "model"):
         with pytest.raises(InputError, match="fitted model"):
             diagnose(thing)
-
-
-def test_examples_run() -> None:
-    assert doctest.testmod(fitted).failed == 0

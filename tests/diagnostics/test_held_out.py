@@ -1,6 +1,5 @@
 """The held-out likelihood along chains."""
 
-import doctest
 import pickle
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from topicloom import LDA, MedLDAClassifier
 from topicloom.corpus import from_texts
 from topicloom.datasets import synthetic_lda
-from topicloom.diagnostics import HeldOut, diagnose, held_out
+from topicloom.diagnostics import HeldOut, diagnose
 from topicloom.errors import InputError
 from topicloom.evaluation.predictive import completion_perplexity
 
@@ -81,7 +80,3 @@ def test_what_cannot_be_scored_is_refused_at_once() -> None:
     for given, message in wrong:
         with pytest.raises(InputError, match=message):
             HeldOut(**given)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(held_out).failed == 0

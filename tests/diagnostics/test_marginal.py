@@ -1,6 +1,5 @@
 """Left-to-right with its error: coverage against exact probabilities; MALLET's own values; hostile input."""
 
-import doctest
 import json
 from functools import partial
 
@@ -11,7 +10,6 @@ from scipy.stats import binom, chi2, norm
 from tests.diagnostics.tiny_documents import Tiny, tiny_documents
 from tests.helpers.mallet_state import FIXTURES, mallet_state
 from topicloom.corpus import Corpus
-from topicloom.diagnostics import marginal
 from topicloom.diagnostics.annealed import annealed
 from topicloom.diagnostics.marginal import from_runs, repeated_left_to_right, run_seed
 from topicloom.errors import InputError
@@ -174,9 +172,3 @@ def test_left_to_right_and_annealing_agree_on_mallets_documents_and_mallet_diffe
     assert abs((ours.log_p - other.log_p).sum()) < norm.isf(FALSE_ALARM / 2) * np.sqrt((error**2).sum())
     # With 200 particles MALLET's values vary by 0.3 at most.
     assert squares(mallets.values[short], ours.log_p, np.hypot(ours.error, 0.3)) > chi2.isf(FALSE_ALARM, short.sum())
-
-
-def test_examples() -> None:
-    ran = doctest.testmod(marginal)
-    assert ran.attempted > 5
-    assert ran.failed == 0

@@ -1,6 +1,5 @@
 """Models that publish the medoid of their chains, or all of them merged."""
 
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 import topicloom
 from topicloom import HMM, LDA, CompoundLDA, LabeledLDA, MedLDAClassifier, VariationalLDA
 from topicloom.datasets import synthetic_lda
-from topicloom.diagnostics import align, chain_topics, medoid, publish, publishing
+from topicloom.diagnostics import align, chain_topics, medoid, publish
 from topicloom.errors import InputError
 
 CORPUS = synthetic_lda(n_docs=40, n_words=30, n_topics=4, doc_length=30, seed=2).corpus
@@ -162,7 +161,3 @@ def test_what_cannot_be_published() -> None:
     ovr = MedLDAClassifier(3, **plan, burn_in=None, multi_class="ovr").fit(CORPUS, ["a", "b", "c", "d"] * 10)
     with pytest.raises(InputError, match="chains of its own for each class"):
         publish(ovr)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(publishing).failed == 0

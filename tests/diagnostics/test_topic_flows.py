@@ -1,6 +1,5 @@
 """Flows between models with different numbers of topics: known splits and merges, exact transport."""
 
-import doctest
 import itertools
 import time
 from types import ModuleType, SimpleNamespace
@@ -189,12 +188,6 @@ def test_bad_input_is_named() -> None:
             transport_weights([1.0, 1.0], bad, eye)
     with pytest.raises(InputError, match="share=2 must be a number from 0 to 1"):
         Flow(eye, 0, 1, "product").splits(2)
-
-
-def test_examples_run() -> None:
-    found = doctest.testmod(module_of_flows)
-    assert found.attempted > 4
-    assert found.failed == 0
 
 
 # -- wrong on purpose ----------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Topics that runs have in common: known shares, Wilson's intervals, consensus and noise."""
 
-import doctest
 import itertools
 from types import ModuleType, SimpleNamespace
 
@@ -230,12 +229,6 @@ def test_bad_input_is_named() -> None:
             stability(pair, level=bad)
     with pytest.raises(InputError, match=r"min_support=1.5 must be a number from 0 to 1"):
         consensus(pair, min_support=1.5)
-
-
-def test_examples_run() -> None:
-    found = doctest.testmod(module_of_stability)
-    assert found.attempted > 8
-    assert found.failed == 0
 
 
 # -- wrong on purpose ----------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Diagnostics of topics: MALLET's own values of one state, plain loops, odd topics, every source, tables and files."""
 
 import csv
-import doctest
 import gzip
 import json
 import math
@@ -214,9 +213,3 @@ def test_more_top_words_than_there_are_words_need_no_room() -> None:
     found = topic_diagnostics(given, 10**9)
     assert found.words.word.shape == (4, given.corpus.n_words)
     assert_all_defined(found)
-
-
-def test_examples_in_docstrings_run() -> None:
-    ran = doctest.testmod(topics)
-    assert ran.attempted > 5
-    assert ran.failed == 0

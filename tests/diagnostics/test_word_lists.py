@@ -1,6 +1,5 @@
 """Words of topics by probability, relevance, lift and FREX: plain loops, ties, odd words, models."""
 
-import doctest
 import math
 from typing import Any
 
@@ -180,9 +179,3 @@ def test_models_without_topics_are_refused() -> None:
         topic_words(topicloom.LDA(2))
     with pytest.raises(InputError, match="HMM has no topics"):
         topic_words(topicloom.HMM(2))
-
-
-def test_examples_in_docstrings_run() -> None:
-    ran = doctest.testmod(module)
-    assert ran.attempted > 8
-    assert ran.failed == 0

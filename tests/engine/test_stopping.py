@@ -1,6 +1,5 @@
 """Fits that stop when their chains agree."""
 
-import doctest
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import clone
 
-import topicloom
 from topicloom import HMM, LDA, CompoundLDA, Converged, LabeledLDA, MedLDAClassifier, VariationalLDA, load, resume
 from topicloom.datasets import bars
 from topicloom.diagnostics import diagnose
@@ -138,10 +136,6 @@ def test_one_chain_says_what_it_cannot_show() -> None:
     assert model.verdict_ is not None
     assert model.verdict_.startswith("One chain cannot show")
     assert LDA(3, max_iter=5, random_state=0).fit(bars(n_docs=20).corpus).verdict_ is None
-
-
-def test_examples_run() -> None:
-    assert doctest.testmod(stopping, extraglobs={"topicloom": topicloom}).failed == 0
 
 
 @pytest.mark.parametrize(("size", "agree"), [(1e-6, True), (1e-2, False)])

@@ -1,6 +1,5 @@
 """R-hat, effective sample sizes and errors against ArviZ, against slow versions, and against what is known of AR(1)."""
 
-import doctest
 import json
 import math
 from dataclasses import replace
@@ -14,7 +13,7 @@ from scipy.stats import norm, rankdata
 
 from tests.evaluation.make_reference import KINDS, PROBS, REFERENCE, Draws
 from topicloom.errors import InputError
-from topicloom.evaluation import _draws, convergence
+from topicloom.evaluation import _draws
 from topicloom.evaluation.convergence import (
     autocorrelation,
     ess_bulk,
@@ -424,9 +423,3 @@ def test_verdict_on_one_chain_says_that_it_is_one() -> None:
     assert found.agree
     assert found.text.startswith("The halves of the one chain agree: ")
     assert found.text.endswith("One chain cannot show what another would find: run several.")
-
-
-def test_examples_in_docstrings() -> None:
-    result = doctest.testmod(convergence)
-    assert result.attempted > 30
-    assert result.failed == 0

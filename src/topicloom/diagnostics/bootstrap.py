@@ -162,7 +162,7 @@ def bootstrap_stability(
     n_jobs : int, optional
         Fits at a time, by joblib: threads, unless ``joblib.parallel_config`` says otherwise. None is what that says, or
         1. Neither changes any result.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the samples; None takes that of a fitted model.
     verbose : int, default=0
         1 prints the estimated time, once the first fit is done.

@@ -211,7 +211,8 @@ def compare(
     Returns
     -------
     Difference
-        ``value`` ± ``error``, and a ``verdict`` in words: models cannot be told apart if |x| < 2 y.
+        ``value`` ± ``error``, and a ``verdict`` in words: models cannot be told apart if the value, without its
+        sign, is less than twice the error.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def search_topics(
     n_jobs : int, optional
         Fits at a time, by joblib: threads, unless ``joblib.parallel_config`` says otherwise. None is what that says, or
         1. Neither changes any result.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed.
     checkpoint_dir : path, optional
         Folder in which every finished fit is kept. The same search with the same folder resumes where it was stopped,

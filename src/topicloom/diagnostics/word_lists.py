@@ -52,10 +52,16 @@ def topic_words(
         Words per topic; all if there are fewer.
     by : {"probability", "relevance", "lift", "frex"}, default="probability"
         What to rank words by, see ``topic_word_scores``.
-    relevance_lambda, frex_weight, word_counts, topic_sizes
-        As of ``topic_word_scores``.
+    relevance_lambda : float, default=0.6
+        λ of relevance: 1 ranks by probability, 0 by lift.
+    frex_weight : float, default=0.5
+        Weight of frequency in FREX, from 0 to 1. The rest is that of exclusivity.
     vocabulary : sequence of str, optional
         The words. Default: a model's own, otherwise ``word0``, ``word1``, …
+    word_counts : array of shape (n_words,), optional
+        How often each word occurs, for relevance, lift and FREX. Default: those of a model's corpus.
+    topic_sizes : array of shape (n_topics,), optional
+        Used if there are no word counts.
 
     Returns
     -------

@@ -49,24 +49,40 @@ def coherence(
     epsilon: float | None = None,
     aggregate: Literal["mean", "sum"] | None = None,
 ) -> FloatArray:
-    """How well the best words of each topic go together in ``corpus``; one value a topic, higher is better.
+    """How well the best words of each topic go together in a corpus; higher is better.
 
-    ``topics`` is a topics × words array over the corpus's vocabulary (a model's ``topic_word_``) or, for each
-    topic, its words, best first; at most ``n_words`` of each are used.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words), or sequence of lists of str
+        Probabilities over the corpus's vocabulary, such as ``model.topic_word_``, or each topic's words, best first.
+    corpus : Corpus
+        Where words are counted: the training corpus, or better another one.
+    measure : {"c_npmi", "u_mass", "c_v"}, default="c_npmi"
+        "c_npmi" is the mean normalised pointwise mutual information of all pairs of words, in windows of 10 tokens.
+        "u_mass" is the mean over pairs of log (D(w, v) + 1) / D(v), v the better word, where D counts documents. "c_v"
+        compares each word's vector of NPMI values with the sum of these vectors by the cosine, in windows of 110
+        tokens.
+    n_words : int, default=10
+        Words per topic.
+    window : int or "document", optional
+        Tokens per window. Default: the measure's own. A corpus without word order is counted by whole documents.
+    epsilon : float, optional
+        Added to the joint probability. Default: 1e-12, and 1 / D for "u_mass"; some tools use 1e-12 there, too.
+    aggregate : {"mean", "sum"}, optional
+        How pairs make one value. Default: "mean". Mimno et al. (2011) add the pairs of "u_mass" up.
 
-    * ``"c_npmi"``: mean normalised pointwise mutual information of all pairs of words, in windows of 10
-      tokens.
-    * ``"u_mass"``: mean over pairs of log (D(w, v) + 1) / D(v), v the better word, D counting documents.
-      Mimno et al. (2011) add the pairs up: ``aggregate="sum"``. Other tools add 1e-12 to the joint
-      *probability*: ``epsilon=1e-12``.
-    * ``"c_v"``: each word's vector of NPMI values with the topic's words, in windows of 110 tokens, is
-      compared by its cosine with the sum of these vectors.
+    Returns
+    -------
+    array of shape (n_topics,)
+        Always finite. A pair that never occurs together has the value that epsilon gives, at most 0 (−1 if it is 0). A
+        word that the corpus never uses, or that is in every window, counts as independent of all others.
 
-    ``window`` is a number of tokens or ``"document"``. A corpus that keeps no word order (counts) is always
-    counted by whole documents. ``epsilon`` is added to the joint probability. Values are always finite: a
-    pair that never occurs together has the value that epsilon gives, at most 0 (−1 for ``epsilon=0``); a word
-    of the vocabulary that the corpus never uses counts as independent of all others, and so does one that is
-    in every window.
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> corpus = from_texts(["river bank water", "river water", "loan money", "bank loan money"])
+    >>> coherence([["river", "water"], ["river", "money"]], corpus).round(3).tolist()
+    [1.0, -0.95]
     """
     check_corpus(corpus)
     check_choice("measure", measure, list(MEASURES))

@@ -13,7 +13,13 @@ from topicloom.errors import InputError
 
 
 class Interval(NamedTuple):
-    """Mean and limits, an entry for each quantity that was drawn."""
+    """Mean and limits, an entry for each quantity that was drawn.
+
+    Attributes
+    ----------
+    mean, lower, upper : arrays
+        Of the shape of one draw.
+    """
 
     mean: FloatArray
     lower: FloatArray
@@ -21,7 +27,15 @@ class Interval(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Mean and limits of a difference or a slope, and the probability that it is above 0."""
+    """Mean and limits of a difference or a slope, with the probability that it is above 0.
+
+    Attributes
+    ----------
+    mean, lower, upper : arrays of shape (n_topics,)
+        The change of each topic's share and its interval.
+    probability : array of shape (n_topics,)
+        That the change is above 0.
+    """
 
     mean: FloatArray
     lower: FloatArray
@@ -62,7 +76,31 @@ def draw_interval(draws: AnyArray, level: float = 0.9) -> Interval:
 
 
 def mixture_difference(draws: AnyArray, first: int, second: int, level: float = 0.9) -> Change:
-    """π_first,k − π_second,k for each topic k, with the probability that it is above 0."""
+    """Difference between two collections, topic by topic: π_first,k − π_second,k.
+
+    Parameters
+    ----------
+    draws : array of shape (n_draws, n_collections, n_topics)
+        Topic mixtures of the collections, such as ``model.pi_draws_``.
+    first : int
+        Number of the first collection.
+    second : int
+        Number of the collection that is subtracted.
+    level : float, default=0.9
+        Probability of the intervals.
+
+    Returns
+    -------
+    Change
+        Mean, limits and the probability that the difference is above 0, per topic.
+
+    Examples
+    --------
+    >>> draws = [[[0.7, 0.3], [0.5, 0.5]], [[0.8, 0.2], [0.6, 0.4]], [[0.9, 0.1], [0.4, 0.6]]]
+    >>> found = mixture_difference(draws, 0, 1)
+    >>> found.mean.round(2).tolist(), found.probability.tolist()
+    ([0.3, -0.3], [1.0, 0.0])
+    """
     values = _check_draws(draws)
     for number in (first, second):
         if not isinstance(number, int | np.integer) or not 0 <= number < values.shape[1]:
@@ -77,9 +115,28 @@ def mixture_trend(
 ) -> Change:
     """Slope of each topic's share over ordered collections, with the probability that it rises.
 
-    The least-squares line through (times_j, π_jk), for every draw. ``times`` has a number for each collection; without
-    it they are 0, 1, … ``weights`` says how much each collection counts, for instance its number of documents; without
-    it all count the same.
+    Parameters
+    ----------
+    draws : array of shape (n_draws, n_collections, n_topics)
+        Topic mixtures of the collections, such as ``model.pi_draws_``.
+    times : array of shape (n_collections,), optional
+        When each collection is. Default: 0, 1, 2, …
+    level : float, default=0.9
+        Probability of the intervals.
+    weights : array of shape (n_collections,), optional
+        How much each collection counts, for instance its documents. Default: all the same.
+
+    Returns
+    -------
+    Change
+        Slope of the least-squares line through (time, share), per topic: mean, limits and the probability that it is
+        above 0.
+
+    Examples
+    --------
+    >>> draws = [[[0.7, 0.3], [0.5, 0.5]], [[0.8, 0.2], [0.6, 0.4]], [[0.9, 0.1], [0.4, 0.6]]]
+    >>> mixture_trend(draws, [1990, 2000]).mean.round(3).tolist()
+    [-0.03, 0.03]
     """
     values = _check_draws(draws)
     when = np.arange(values.shape[1]) if times is None else as_array("times", times)
@@ -96,7 +153,26 @@ def mixture_trend(
 
 
 def merged_draws(draws: AnyArray, numbers: AnyArray, weights: AnyArray) -> FloatArray:
-    """Draws of merged collections: collection j goes to ``numbers[j]``, with the weight of its documents."""
+    """Draws of merged collections: each is the weighted mean of its members.
+
+    Parameters
+    ----------
+    draws : array of shape (n_draws, n_collections, n_topics)
+        Topic mixtures of the collections, such as ``model.pi_draws_``.
+    numbers : array of int of shape (n_collections,)
+        The merged collection that each collection goes to, from 0.
+    weights : array of shape (n_collections,)
+        How much each collection counts, for instance its documents.
+
+    Returns
+    -------
+    array of shape (n_draws, n_merged, n_topics)
+
+    Examples
+    --------
+    >>> merged_draws([[[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]], [0, 0, 1], [10, 30, 20]).tolist()
+    [[[0.625, 0.375], [0.0, 1.0]]]
+    """
     values = _check_draws(draws)
     to, weight = as_array("numbers", numbers), as_numbers("weights", weights)
     if to.shape != (values.shape[1],) or weight.shape != to.shape:

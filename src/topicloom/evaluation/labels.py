@@ -15,7 +15,26 @@ from topicloom.errors import InputError
 
 
 def label_set_scores(true: Any, predicted: Any) -> dict[str, float]:
-    """F1 of predicted label sets: ``micro_f1``, ``macro_f1`` (mean over labels) and ``example_f1`` (over documents)."""
+    """F1 of predicted label sets.
+
+    Parameters
+    ----------
+    true : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a document has a label, otherwise 0.
+    predicted : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a label was predicted, otherwise 0.
+
+    Returns
+    -------
+    dict of str to float
+        ``micro_f1`` over all pairs, ``macro_f1`` (mean over labels) and ``example_f1`` (mean over documents).
+
+    Examples
+    --------
+    >>> scores = label_set_scores([[1, 0], [1, 1]], [[1, 0], [0, 1]])
+    >>> {name: round(value, 2) for name, value in scores.items()}
+    {'micro_f1': 0.8, 'macro_f1': 0.83, 'example_f1': 0.83}
+    """
     from sklearn.metrics import f1_score
 
     truth = _indicator("true", true)
@@ -26,11 +45,26 @@ def label_set_scores(true: Any, predicted: Any) -> dict[str, float]:
 
 
 def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
-    """How well labels are ranked for each document.
+    """How well the labels of each document are ranked.
 
-    ``one_error``: share of documents whose best-ranked label is not theirs; ``coverage``: labels to go through until
-    all true ones are found; ``ranking_loss``: share of wrongly ordered pairs of a true and another label;
-    ``average_precision``. Documents without a true label are left out of ``one_error``.
+    Parameters
+    ----------
+    true : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a document has a label, otherwise 0.
+    scores : array of shape (n_docs, n_labels)
+        Any scores by which labels are ranked, higher is better.
+
+    Returns
+    -------
+    dict of str to float
+        ``one_error`` is the share of documents whose best label is wrong; documents without a label do not count.
+        ``coverage`` is the number of labels to go through until all true ones are found. ``ranking_loss`` is the share
+        of wrongly ordered pairs of a true and another label. ``average_precision`` is scikit-learn's.
+
+    Examples
+    --------
+    >>> label_ranking_scores([[1, 0, 0], [0, 1, 0]], [[0.9, 0.1, 0.2], [0.6, 0.5, 0.1]])
+    {'one_error': 0.5, 'coverage': 1.5, 'ranking_loss': 0.25, 'average_precision': 0.75}
     """
     from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 
@@ -50,9 +84,27 @@ def label_ranking_scores(true: Any, scores: FloatArray) -> dict[str, float]:
 def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> dict[str, float]:
     """How far probabilities of labels are from what happens.
 
-    ``calibration_error``: |mean probability − share of true labels| over ``n_bins`` groups of (document, label) pairs,
-    equal in size, by probability; ``brier``: mean squared error; ``mean_probability`` and ``base_rate``:
-    the two that should be alike.
+    Parameters
+    ----------
+    true : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a document has a label, otherwise 0.
+    probability : array of shape (n_docs, n_labels)
+        Predicted probabilities.
+    n_bins : int, default=10
+        Groups of (document, label) pairs, equal in size, by probability.
+
+    Returns
+    -------
+    dict of str to float
+        ``calibration_error`` is the mean over pairs of the distance between their group's mean probability and its
+        share of true labels. ``brier`` is the mean squared error. ``mean_probability`` and ``base_rate`` should be
+        alike.
+
+    Examples
+    --------
+    >>> scores = label_calibration([[0, 1], [0, 1]], [[0.1, 0.7], [0.3, 0.9]], n_bins=2)
+    >>> {name: round(value, 3) for name, value in scores.items()}
+    {'calibration_error': 0.2, 'brier': 0.05, 'mean_probability': 0.5, 'base_rate': 0.5}
     """
     truth, p = _pairs(true, probability)
     expected, observed, size = calibration_bins(true, probability, n_bins)
@@ -65,7 +117,17 @@ def label_calibration(true: Any, probability: FloatArray, n_bins: int = 10) -> d
 
 
 class CalibrationBins(NamedTuple):
-    """Groups of (document, label) pairs by probability, least first."""
+    """Groups of (document, label) pairs by probability, lowest first.
+
+    Attributes
+    ----------
+    expected : array of shape (n_bins,)
+        Mean probability of each group.
+    observed : array of shape (n_bins,)
+        Share of true labels in each group.
+    size : array of shape (n_bins,)
+        Pairs in each group.
+    """
 
     expected: FloatArray  # mean probability
     observed: FloatArray  # share of true labels
@@ -73,12 +135,27 @@ class CalibrationBins(NamedTuple):
 
 
 def calibration_bins(true: Any, probability: FloatArray, n_bins: int = 10) -> CalibrationBins:
-    """``n_bins`` groups of (document, label) pairs by probability, equal in size: what is expected and what is so.
+    """Group (document, label) pairs by probability: what is expected, and what is so.
+
+    Parameters
+    ----------
+    true : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a document has a label, otherwise 0.
+    probability : array of shape (n_docs, n_labels)
+        Predicted probabilities.
+    n_bins : int, default=10
+        Groups, equal in size. Groups without a pair are left out.
+
+    Returns
+    -------
+    CalibrationBins
+        ``expected``, ``observed`` and ``size`` of each group.
 
     Examples
     --------
-    >>> calibration_bins([[0, 1], [0, 1]], [[0.1, 0.7], [0.3, 0.9]], 2).expected.tolist()
-    [0.2, 0.8]
+    >>> bins = calibration_bins([[0, 1], [0, 1]], [[0.1, 0.7], [0.3, 0.9]], 2)
+    >>> bins.expected.tolist(), bins.observed.tolist()
+    ([0.2, 0.8], [0.0, 1.0])
     """
     truth, p = _pairs(true, probability)
     check_whole("n_bins", n_bins, 1)

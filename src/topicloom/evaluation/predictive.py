@@ -49,16 +49,45 @@ def completion_perplexity(
     n_jobs: int = 1,
     split: Split = split_halves,
 ) -> float:
-    """Perplexity of the second half of each document, θ estimated from its first half (eqs. 55, 56).
+    """Perplexity of the second half of each document, with θ estimated from its first half.
 
-    ``topics`` is topics × words, ``alpha`` the prior of θ, or several, rows × topics, of which ``alpha_row`` names each
-    document's. ``method`` says how the topics of the first half are found: ``"gibbs"`` draws them, as ``burn_in``,
-    ``thin``, ``n_samples``, ``n_chains`` and ``seed`` say; ``"cvb0"`` computes expected counts to ``tol``, in at most
-    ``max_iter`` rounds. ``estimator`` makes θ from drawn topics: from their counts (``"standard"``), or from their
-    probabilities (``"cgs_p"``), which one sample serves better. ``split`` is a function of the corpus or a pair
-    (observed, held out) with its documents; it does not use ``seed``, so that models with different seeds are scored
-    on the same tokens. Only held-out tokens count. A document without observed tokens is scored with the prior's mean,
-    one without held-out tokens adds nothing.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Word probabilities, such as ``model.topic_word_``.
+    alpha : array of shape (n_topics,) or (n_rows, n_topics)
+        Prior of θ, or several, of which ``alpha_row`` names each document's.
+    corpus : Corpus
+        Documents that the topics were not fitted to, over the same vocabulary.
+    alpha_row : array of int of shape (n_docs,), optional
+        The row of ``alpha`` that each document has, such as its collection's.
+    method : {"gibbs", "cvb0"}, default="gibbs"
+        How topics of the first half are found: drawn, or computed as expected counts.
+    tol, max_iter : float and int
+        Of "cvb0": the share of a document's tokens that a last round moves, and the most rounds.
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+        Of "gibbs": whether θ comes from the probabilities of the sampled topics, or from their counts.
+    burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
+        Of "gibbs": sweeps before the first sample, sweeps between two, samples per chain, chains.
+    seed : int, default=0
+        Of the sampling. Which tokens are scored depends on ``split`` alone.
+    n_jobs : int, default=1
+        Threads; −1 uses every core. They change no result.
+    split : callable, or pair of Corpus, default=split_halves
+        A function of the corpus, or (observed, held out), that keeps its documents.
+
+    Returns
+    -------
+    float
+        exp(−log-likelihood per held-out token), lower is better (eqs. 55, 56). A document without observed tokens is
+        scored with the prior's mean; one without held-out tokens adds nothing.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> corpus = from_texts(["river bank river bank", "money bank"])
+    >>> completion_perplexity([[0.4, 0.2, 0.4], [0.2, 0.6, 0.2]], [1.0, 1.0], corpus, n_samples=50) < 4
+    True
     """
     _check_estimator(estimator)
     phi, prior, halves = _check_completion(topics, alpha, corpus, split, alpha_row=alpha_row)
@@ -70,7 +99,15 @@ def completion_perplexity(
 
 
 class DocumentScores(NamedTuple):
-    """What a model says of each document's held-out tokens."""
+    """What a model says of each document's held-out tokens.
+
+    Attributes
+    ----------
+    log_likelihood : array of shape (n_docs,)
+        Sum over the document's held-out tokens.
+    tokens : array of shape (n_docs,)
+        Tokens that were scored.
+    """
 
     log_likelihood: FloatArray  # [D]
     tokens: Int64Array  # [D] how many were scored
@@ -94,13 +131,29 @@ def completion_scores(
     n_jobs: int = 1,
     split: Split = split_halves,
 ) -> DocumentScores:
-    """``completion_perplexity`` document by document: log-likelihood and number of each one's held-out tokens.
+    """Log-likelihood and number of held-out tokens of each document, by document completion.
 
-    exp(−Σ log-likelihood / Σ tokens) is the perplexity. A document without held-out tokens has 0 of both.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+    alpha : array of shape (n_topics,) or (n_rows, n_topics)
+    corpus : Corpus
+    alpha_row : array of int of shape (n_docs,), optional
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+    burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
+    seed : int, default=0
+    n_jobs : int, default=1
+    split : callable, or pair of Corpus, default=split_halves
+        All as of :func:`completion_perplexity`.
+
+    Returns
+    -------
+    DocumentScores
+        exp(−Σ log-likelihood / Σ tokens) is the perplexity. A document without held-out tokens has 0 of both.
 
     Examples
     --------
-    >>> from topicloom.corpus import from_texts
+    >>> from topicloom import from_texts
     >>> corpus = from_texts(["river bank river bank", "money bank"])
     >>> completion_scores([[0.4, 0.2, 0.4], [0.2, 0.6, 0.2]], [1.0, 1.0], corpus).tokens
     array([2, 1])
@@ -117,23 +170,36 @@ def completion_scores(
 
 
 def completion_perplexities(
-    phi_standard: AnyArray,
-    phi_p: AnyArray,
-    alpha: AnyArray,
-    corpus: Corpus,
-    *,
-    burn_in: int = 50,
-    thin: int = 5,
-    n_samples: int = 1,
-    n_chains: int = 1,
-    seed: int = 0,
-    n_jobs: int = 1,
-    split: Split = split_halves,
-) -> dict[tuple[str, str], float]:
-    """``completion_perplexity`` of the four pairs of estimators: {(name of φ's, name of θ's): perplexity}.
+    phi_standard: AnyArray, phi_p: AnyArray, alpha: AnyArray, corpus: Corpus, *, burn_in: int = 50, thin: int = 5,
+    n_samples: int = 1, n_chains: int = 1, seed: int = 0, n_jobs: int = 1, split: Split = split_halves,
+) -> dict[tuple[str, str], float]:  # fmt: skip
+    """Perplexity by document completion, for the four pairs of estimators of φ and θ.
 
-    The two estimates of θ come from the same samples, and both φ meet the same random numbers, so that
-    differences are the estimators' own (CGS_p section 5.3).
+    Parameters
+    ----------
+    phi_standard, phi_p : arrays of shape (n_topics, n_words)
+        ``model.estimate("standard")[1]`` and ``model.estimate("cgs_p")[1]``.
+    alpha : array of shape (n_topics,)
+    corpus : Corpus
+    burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
+    seed : int, default=0
+    n_jobs : int, default=1
+    split : callable, or pair of Corpus, default=split_halves
+        All as of :func:`completion_perplexity`.
+
+    Returns
+    -------
+    dict of (str, str) to float
+        Perplexity by the names of φ's and θ's estimators. Both θ come from the same samples and both φ meet the same
+        random numbers, so that differences are the estimators' own (CGS_p section 5.3).
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> corpus = from_texts(["river bank river bank", "money bank"])
+    >>> phi = [[0.4, 0.2, 0.4], [0.2, 0.6, 0.2]]
+    >>> sorted(completion_perplexities(phi, phi, [1.0, 1.0], corpus))
+    [('cgs_p', 'cgs_p'), ('cgs_p', 'standard'), ('standard', 'cgs_p'), ('standard', 'standard')]
     """
     table = {}
     jobs = resolve_jobs(n_jobs)
@@ -151,11 +217,29 @@ def completion_perplexities(
 
 
 def log_likelihood(topics: AnyArray, theta: AnyArray, corpus: Corpus) -> float:
-    """Σ_d Σ_i log Σ_k φ_kw θ_dk (eq. 55), over all tokens; a weighted corpus's terms are weighted.
+    """Log-likelihood of all tokens given topics and shares: Σ_d Σ_i log Σ_k φ_kw θ_dk (eq. 55).
 
-    With the θ of the training documents this is the training likelihood. On the documents that θ was made
-    from it flatters the model: for unseen documents use ``completion_perplexity`` or ``left_to_right``. −inf
-    if a word has no probability.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Word probabilities, such as ``model.topic_word_``.
+    theta : array of shape (n_docs, n_topics)
+        Topic shares of the documents.
+    corpus : Corpus
+        Documents. The terms of a weighted corpus are weighted.
+
+    Returns
+    -------
+    float
+        −inf if a word has no probability. On documents from which θ was made it flatters the model: use
+        :func:`completion_perplexity` or :func:`left_to_right` for unseen ones.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> corpus = from_texts(["river bank", "bank bank"])
+    >>> round(log_likelihood([[0.5, 0.5]], [[1.0], [1.0]], corpus), 3)  # 4 log 0.5
+    -2.773
     """
     check_corpus(corpus)
     phi = check_topics(topics, corpus.n_words)
@@ -178,15 +262,37 @@ def left_to_right(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> FloatArray:
-    """Estimate of log p(w_d | φ, α), with θ integrated out, for every document; 0 for an empty one.
+    """Estimate of log p(w_d | φ, α), with θ integrated out, for every document.
 
-    exp of it is unbiased for p (its logarithm is a little low on average, less so with more particles). With
-    ``resample`` the topics of all earlier tokens are drawn again at every token: far less variance, and a
-    cost of ``n_particles`` · N² · K / 2 for a document of N tokens. ``resample=False`` costs ``n_particles``
-    · N · K, is as unbiased, and needs more particles; prefer it for documents of many thousands of tokens.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Word probabilities, such as ``model.topic_word_``.
+    alpha : array of shape (n_topics,)
+        Prior of θ.
+    corpus : Corpus
+        Documents that the topics were not fitted to, over the same vocabulary.
+    n_particles : int, default=20
+        Guesses at the topics so far. More of them lessen the error.
+    resample : bool, default=True
+        Draw the topics of all earlier tokens again at every token. That costs ``n_particles`` · N² · K / 2 for N tokens
+        and has far less variance. False costs ``n_particles`` · N · K; prefer it for documents of many thousand tokens.
+    seed : int, default=0
+        A document's value depends on its counts, the topics and ``seed`` alone.
+    n_jobs : int, default=1
+        Threads; −1 uses every core. They change no result.
 
-    A document's value depends on its counts, the topics and ``seed``: not on its row, on the other documents,
-    on the order of its words (they are read in a random order of their own) or on ``n_jobs``.
+    Returns
+    -------
+    array of shape (n_docs,)
+        0 for an empty document. exp of a value is unbiased for p; the value itself is a little low on average.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> corpus = from_texts(["river bank river bank", "money bank"])
+    >>> left_to_right([[0.4, 0.2, 0.4], [0.2, 0.6, 0.2]], [1.0, 1.0], corpus, n_particles=1000).round(1).tolist()
+    [-4.6, -2.2]
     """
     check_corpus(corpus)
     phi = check_topics(topics, corpus.n_words)

@@ -13,7 +13,17 @@ from topicloom.evaluation.topics import check_alpha, check_distributions
 
 
 class LabelPrevalence(NamedTuple):
-    """Mean shares of topics in the documents of each label, with limits."""
+    """Mean shares of topics in the documents of each label, with limits.
+
+    Attributes
+    ----------
+    labels : tuple
+        The labels, sorted.
+    docs : array of shape (n_labels,)
+        Documents of each label.
+    mean, lower, upper : arrays of shape (n_labels, n_topics)
+        Mean shares and the limits of their intervals.
+    """
 
     labels: tuple[Hashable, ...]  # [G] sorted
     docs: Int64Array  # [G] documents that count

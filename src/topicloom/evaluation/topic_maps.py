@@ -15,7 +15,19 @@ _NOTHING = 1e-12  # eigenvalues of distances from 0 to 1 that are rounding alone
 
 
 class TopicMap(NamedTuple):
-    """Places of topics, and how much of their distances the two axes show."""
+    """Places of topics in the plane, and how much of their distances the two axes show.
+
+    Attributes
+    ----------
+    places : array of shape (n_topics, 2)
+        Where each topic is.
+    explained : array of shape (2,)
+        The share of the squared distances that each axis shows, of the positive eigenvalues.
+    distances : array of shape (n_topics, n_topics)
+        Distances between the topics.
+    n_words : int
+        Words that distances go by. All others count as one.
+    """
 
     places: FloatArray  # [K, 2]
     explained: FloatArray  # [2] shares of the sum of positive eigenvalues

@@ -35,10 +35,24 @@ _DISTANCES = {
 
 
 def topic_diversity(topics: Topics, n_words: int = 25) -> float:
-    """Share of different words among the ``n_words`` best words of all topics: 1 if no two topics share one.
+    """Share of different words among the best words of all topics: 1 if no two topics share one.
 
-    ``topics`` is a topics × words array (a model's ``topic_word_``) or, for each topic, its words, best
-    first.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words), or sequence of lists of str
+        Word probabilities, such as ``model.topic_word_``, or each topic's words, best first.
+    n_words : int, default=25
+        Words per topic.
+
+    Returns
+    -------
+    float
+        From 1 / n_topics, if all topics have the same best words, to 1.
+
+    Examples
+    --------
+    >>> topic_diversity([["river", "bank"], ["loan", "bank"]], n_words=2)
+    0.75
     """
     check_n_words(n_words)
     best: list[Any]
@@ -50,10 +64,24 @@ def topic_diversity(topics: Topics, n_words: int = 25) -> float:
 
 
 def topic_sizes(theta: AnyArray, lengths: AnyArray) -> FloatArray:
-    """Share of the corpus's tokens that each topic accounts for: Σ_d N_d θ_dk / Σ_d N_d.
+    """Share of the tokens that each topic accounts for: Σ_d N_d θ_dk / Σ_d N_d.
 
-    ``theta`` is documents × topics (a model's ``transform``) and ``lengths`` the tokens of each document
-    (``corpus.doc_lengths``), so that a long document counts for more than a short one.
+    Parameters
+    ----------
+    theta : array of shape (n_docs, n_topics)
+        Topic shares of the documents, such as ``model.doc_topic_``.
+    lengths : array of shape (n_docs,)
+        Tokens of each document, such as ``corpus.doc_lengths``, so that long documents count for more.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+        Shares, which sum to 1.
+
+    Examples
+    --------
+    >>> topic_sizes([[1.0, 0.0], [0.5, 0.5]], [10, 30])
+    array([0.625, 0.375])
     """
     shares = check_distributions("theta", theta, "document")
     weight = as_numbers("lengths", lengths)
@@ -68,10 +96,26 @@ def topic_sizes(theta: AnyArray, lengths: AnyArray) -> FloatArray:
 
 
 def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> FloatArray:
-    """Distance of every topic to every other, [K, K], from 0 (the same distribution) to 1 (no word shared).
+    """Distance of every topic to every other, from 0 (equal) to 1 (no word shared).
 
-    ``"jensen_shannon"`` is the square root of the Jensen-Shannon divergence in bits, ``"hellinger"`` is √(1 −
-    Σ_v √(φ_kv φ_lv)); both obey the triangle inequality. ``"cosine"`` is one minus the cosine and does not.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Word probabilities, such as ``model.topic_word_``.
+    metric : {"jensen_shannon", "hellinger", "cosine"}, default="jensen_shannon"
+        The square root of the Jensen-Shannon divergence in bits; √(1 − Σ_v √(φ_kv φ_lv)); or one minus the cosine. The
+        first two obey the triangle inequality.
+
+    Returns
+    -------
+    array of shape (n_topics, n_topics)
+
+    Examples
+    --------
+    >>> topic_distances([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    array([[0., 0., 1.],
+           [0., 0., 1.],
+           [1., 1., 0.]])
     """
     check_choice("metric", metric, list(_DISTANCES))
     phi = check_topics(topics)
@@ -81,10 +125,24 @@ def topic_distances(topics: AnyArray, metric: Metric = "jensen_shannon") -> Floa
 
 
 def topic_discrepancy(topics: AnyArray, truth: AnyArray) -> float:
-    """How far topics are from the true ones: for each true topic the L1 distance to the nearest found one, on average.
+    """How far found topics are from true ones: the mean over true topics of the L1 distance to the nearest found one.
 
-    0 if every true topic was found, up to 2 (multipath Gibbs, section 4.2.1, where it is called disc). Found topics
-    may be more or fewer, and one may be the nearest of several.
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Found topics. There may be more or fewer than true ones, and one may be the nearest of several.
+    truth : array of shape (n_true, n_words)
+        True topics over the same vocabulary.
+
+    Returns
+    -------
+    float
+        0 if every true topic was found, up to 2. The multipath paper calls it disc (section 4.2.1).
+
+    Examples
+    --------
+    >>> topic_discrepancy([[0.5, 0.5, 0.0]], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    1.0
     """
     true = check_topics(truth, name="truth")
     phi = check_topics(topics)
@@ -94,14 +152,48 @@ def topic_discrepancy(topics: AnyArray, truth: AnyArray) -> float:
 
 
 def effective_words(topics: AnyArray) -> FloatArray:
-    """How many words each topic is spread over: the exponential of its entropy, from 1 to V."""
+    """Number of words that each topic is spread over: the exponential of its entropy.
+
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Word probabilities, such as ``model.topic_word_``.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+        From 1, for a topic with one word, to n_words.
+
+    Examples
+    --------
+    >>> effective_words([[1.0, 0.0, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]]).round(6)
+    array([1., 4.])
+    """
     phi = check_topics(topics)
     logs = np.log(phi, out=np.zeros_like(phi), where=phi > 0)
     return np.asarray(np.exp(-np.einsum("kv,kv->k", phi, logs)))
 
 
 def exclusivity(topics: AnyArray, n_words: int = 10) -> FloatArray:
-    """How far a topic's ``n_words`` best words are its own: mean of φ_kv / Σ_l φ_lv over them, up to 1."""
+    """How far a topic's best words are its own: the mean of φ_kv / Σ_l φ_lv over them.
+
+    Parameters
+    ----------
+    topics : array of shape (n_topics, n_words)
+        Word probabilities, such as ``model.topic_word_``.
+    n_words : int, default=10
+        Best words per topic.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+        Up to 1, if no other topic has these words.
+
+    Examples
+    --------
+    >>> exclusivity([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], n_words=2)
+    array([0.75, 0.75])
+    """
     phi = check_topics(topics)
     best = top_words(phi, n_words)
     own, everyone = np.take_along_axis(phi, best, axis=1), phi.sum(axis=0)[best]

@@ -11,7 +11,15 @@ from topicloom.evaluation.topics import check_distributions
 
 
 class TopicWeights(NamedTuple):
-    """Topic proportions of periods, in the order of time."""
+    """Topic shares of periods, in the order of time.
+
+    Attributes
+    ----------
+    times : array of shape (n_periods,)
+        Whole numbers or datetime64.
+    weights : array of shape (n_periods, n_topics)
+        Mean topic shares. Each row sums to 1.
+    """
 
     times: AnyArray  # [Y] whole numbers or datetime64
     weights: FloatArray  # [Y, K], each row a distribution over topics
@@ -20,11 +28,29 @@ class TopicWeights(NamedTuple):
 def topic_weights(
     theta: AnyArray, times: AnyArray, *, unit: str | None = None, documents: BoolArray | None = None
 ) -> TopicWeights:
-    """The mean of θ_d over the documents of each period: the yearly topic weights, if times are years.
+    """Mean topic shares of the documents of each period: yearly topic weights, if times are years.
 
-    ``theta`` is documents × topics, ``times`` a whole number or a date for each document (``corpus.times``). Dates
-    are put together by ``unit``, such as "Y" or "M". ``documents`` is a mask of those that count, for instance
-    ``~corpus.empty_docs``.
+    Parameters
+    ----------
+    theta : array of shape (n_docs, n_topics)
+        Topic shares of the documents, such as ``model.doc_topic_``.
+    times : array of shape (n_docs,)
+        A whole number or a date per document, such as ``corpus.times``.
+    unit : {"Y", "M", "W", "D"}, optional
+        Periods that dates are put together by. Default: as the dates are.
+    documents : array of bool of shape (n_docs,), optional
+        Documents that count, such as ``~corpus.empty_docs``. Default: all.
+
+    Returns
+    -------
+    TopicWeights
+        ``times`` and ``weights``.
+
+    Examples
+    --------
+    >>> found = topic_weights([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], [1990, 1990, 1991])
+    >>> found.times.tolist(), found.weights.tolist()
+    ([1990, 1991], [[0.75, 0.25], [0.0, 1.0]])
     """
     shares = check_distributions("theta", theta, "document")
     when = as_periods(times, unit)
@@ -44,19 +70,55 @@ def topic_weights(
 
 
 def time_entropy(weights: AnyArray) -> FloatArray:
-    """Entropy (nats) of each period's distribution over topics: low where few topics make up the period."""
+    """Entropy of the topics of each period, in nats: low where few topics make up the period.
+
+    Parameters
+    ----------
+    weights : array of shape (n_periods, n_topics)
+        As :func:`topic_weights` returns them.
+
+    Returns
+    -------
+    array of shape (n_periods,)
+
+    Examples
+    --------
+    >>> time_entropy([[0.9, 0.1], [0.5, 0.5]]).round(3)
+    array([0.325, 0.693])
+    """
     rows = check_distributions("weights", weights, "period")
     logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
     return np.asarray(-np.einsum("yk,yk->y", rows, logs))
 
 
 def bucket_lengths(times: AnyArray, weights: AnyArray, share: float = 0.05) -> FloatArray:
-    """Lengths [K, 1/share] of the stretches of time that hold ``share`` of a topic's weight each, first to last.
+    """Lengths of the stretches of time that hold an equal share of a topic's weight each, first to last.
 
-    A period's weight is spread evenly over it (one year, if times are years; one unit of their dates), and periods
-    without documents have none. Each topic's lengths sum to the whole time, from the first period to the end of the
-    last, so that a topic that is concentrated in time has many short and a few long ones. A topic without weight has
-    NaN.
+    Parameters
+    ----------
+    times : array of shape (n_periods,)
+        As :func:`topic_weights` returns them, rising.
+    weights : array of shape (n_periods, n_topics)
+        As :func:`topic_weights` returns them.
+    share : float, default=0.05
+        Share of the topic's weight per stretch: one over a whole number.
+
+    Returns
+    -------
+    array of shape (n_topics, 1 / share)
+        In periods, such as years. NaN for a topic without weight.
+
+    Notes
+    -----
+    A period's weight is spread evenly over it, and periods without documents have none. The lengths of a topic sum to
+    the whole time, from the first period to the end of the last. So a topic that is concentrated in time has many short
+    stretches and a few long ones.
+
+    Examples
+    --------
+    >>> bucket_lengths([2000, 2001, 2002, 2003], [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], share=0.5)
+    array([[0.5, 3.5],
+           [2.5, 1.5]])
     """
     rows = check_distributions("weights", weights, "period")
     when = as_periods(times, None)
@@ -81,10 +143,27 @@ def bucket_lengths(times: AnyArray, weights: AnyArray, share: float = 0.05) -> F
 
 
 def bucket_histogram(lengths: AnyArray, bins: Any = 40, topic_weight: AnyArray | None = None) -> tuple[FloatArray, Any]:
-    """Share of all topics' buckets by length, and the edges of the bins.
+    """Share of all topics' buckets by length.
 
-    With ``topic_weight`` each topic's buckets count in proportion to it; w_t = Σ_y θ_y(t) (eq. 7) is
-    ``weights.sum(axis=0)``. Topics without weight count for nothing.
+    Parameters
+    ----------
+    lengths : array of shape (n_topics, n_buckets)
+        As :func:`bucket_lengths` returns them. Topics with NaN do not count.
+    bins : int or array, default=40
+        Number of bins, or their edges, as of ``numpy.histogram``.
+    topic_weight : array of shape (n_topics,), optional
+        How much each topic counts, for instance ``weights.sum(axis=0)`` (eq. 7). Default: all the same.
+
+    Returns
+    -------
+    (array of shape (n_bins,), array of shape (n_bins + 1,))
+        Shares, which sum to 1, and the edges of the bins.
+
+    Examples
+    --------
+    >>> shares, edges = bucket_histogram([[1.0, 3.0], [2.0, 2.0]], bins=2)
+    >>> shares.tolist(), edges.tolist()
+    ([0.25, 0.75], [1.0, 2.0, 3.0])
     """
     given = as_numbers("lengths", lengths)
     if given.ndim != 2:

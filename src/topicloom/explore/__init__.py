@@ -97,8 +97,14 @@ def explore_models(
     ----------
     models : sequence of fitted topic models, or dict of them by name
         At least two, for instance with different numbers of topics.
-    path, texts, documents, text_length, title, level
-        As of :func:`explore`.
+    path : str or path
+        The file to write.
+    texts : sequence of str, or False, optional
+    documents : int, default=2000
+    text_length : int, default=10000
+    title : str, optional
+    level : float, default=0.9
+        All as of :func:`explore`.
 
     Returns
     -------
@@ -148,16 +154,35 @@ def explore_state(
     ----------
     state : str or path, or tuple
         A state file of MALLET, gzipped or plain, or what ``topicloom.mallet.read_state`` returns.
-    path, texts, documents, text_length, title, level
-        As of :func:`explore`.
+    path : str or path
+        The file to write.
+    texts : sequence of str, or False, optional
+    documents : int, default=2000
+    text_length : int, default=10000
+    title : str, optional
+    level : float, default=0.9
+        All as of :func:`explore`.
 
     Returns
     -------
     Path
+        The file that was written.
 
     Notes
     -----
     Topics and shares are the dense estimates (CGS_p) of the one sample that the file holds.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from topicloom import LDA
+    >>> from topicloom.datasets import bars
+    >>> model = LDA(3, max_iter=20, random_state=0).fit(bars(n_docs=60).corpus)
+    >>> chain = model.chains_[0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = os.path.join(folder, "state.html")
+    ...     explore_state((model.corpus_, chain.state, chain.prior), page).name
+    'state.html'
     """
     from topicloom.explore.source import read_assignments
     from topicloom.mallet import read_state

@@ -36,6 +36,7 @@ def convergence(
     Parameters
     ----------
     model : fitted model
+        Of any kind that topicloom fits.
     quantity : str, default="log_joint"
         What to show, of what a model's ``trace_`` has: "log_joint", "alpha_sum", "beta_mean", "changed", "agreement"
         (several paths), "acceptance" (compound LDA by "mgs"), "change" (variational).
@@ -46,6 +47,7 @@ def convergence(
     max_lag : int, default=None
         The longest lag of autocorrelations, in records. None: at most 50, and half of the records.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
@@ -56,6 +58,16 @@ def convergence(
     -----
     R-hat is ``topicloom.diagnostics.rhat`` over the records that are not discarded. Models that draw nothing
     (variational, Baum-Welch) have none: their title says how many iterations were made.
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> texts = ["sun moon sun", "loan bank loan"] * 20
+    >>> model = LDA(2, n_chains=2, max_iter=40, trace_every=1, random_state=0).fit(texts)
+    >>> ax = plots.convergence(model, "log_joint", discard=20)
+    >>> ax.get_xlabel(), len(ax.lines)
+    ('sweep', 2)
     """
     check_choice("quantity", quantity, tuple(_QUANTITIES))
     if not hasattr(model, "traces_"):
@@ -149,6 +161,7 @@ def search(found: TopicSearch, measure: str = "completion", *, ax: Any = None) -
     measure : str, default="completion"
         "completion", which the recommendation comes from, "left_to_right", or one of ``found.measures``.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
@@ -159,6 +172,16 @@ def search(found: TopicSearch, measure: str = "completion", *, ax: Any = None) -
     -----
     Bars of "completion" are standard errors of the difference to the highest score, which the range comes from; the
     highest has none. Those of other measures are their own standard errors.
+
+    Examples
+    --------
+    >>> from topicloom.datasets import bars
+    >>> from topicloom.diagnostics import search_topics
+    >>> from topicloom.explore import plots
+    >>> corpus = bars(n_docs=60).corpus
+    >>> found = search_topics(corpus, [2, 4], n_chains=1, max_iter=10, random_state=0)
+    >>> plots.search(found, "c_npmi").get_ylabel()
+    'c_npmi'
     """
     check_choice("measure", measure, (*SCORES, *found.measures))
     if measure == "completion":
@@ -196,18 +219,27 @@ def calibration(true: Any, probability: AnyArray, *, n_bins: int = 10, ax: Any =
 
     Parameters
     ----------
-    true : documents × labels matrix of 0 and 1
+    true : array or sparse matrix of shape (n_docs, n_labels)
+        1 where a document has a label, otherwise 0.
     probability : array of shape (n_docs, n_labels)
         What was predicted.
     n_bins : int, default=10
         Groups of (document, label) pairs of equal size, by probability, as of
         ``topicloom.evaluation.label_calibration``.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         The title has the calibration error.
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> ax = plots.calibration([[0, 1], [0, 1]], [[0.1, 0.7], [0.3, 0.9]], n_bins=2)
+    >>> ax.get_title(loc="left")
+    'calibration error 0.200, 2 pairs per mark'
     """
     bins = calibration_bins(true, probability, n_bins)
     error = label_calibration(true, probability, n_bins)["calibration_error"]
@@ -237,10 +269,18 @@ def ranks(ranks: AnyArray, n_draws: int, *, n_bins: int = 10, level: float = 0.9
         Probability with which a bar lies in the grey band if ranks are uniform. Of ten bars one lies outside a band of
         0.99 in about one of ten plots.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> ax = plots.ranks([0, 3, 7, 9, 4, 6, 1, 8, 2, 5], n_draws=9, n_bins=5)
+    >>> [int(bar.get_height()) for bar in ax.patches[:5]]
+    [2, 2, 2, 2, 2]
     """
     found = as_array("ranks", ranks)
     most = check_whole("n_draws", n_draws, 1)
@@ -277,10 +317,19 @@ def entropy_over_time(models: Mapping[str, TopicWeights], *, ax: Any = None) -> 
     models : mapping of str to TopicWeights
         As ``topicloom.evaluation.topic_weights`` returns them, by name.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.evaluation import topic_weights
+    >>> from topicloom.explore import plots
+    >>> found = topic_weights([[1.0, 0.0], [0.5, 0.5], [0.3, 0.7]], [1990, 1990, 1991])
+    >>> plots.entropy_over_time({"two topics": found}).get_ylabel()
+    'entropy of topics (nats)'
     """
     if not models:
         raise InputError("models is empty; give at least one model's topic weights.")
@@ -307,11 +356,19 @@ def bucket_lengths(
     topic_weight : mapping of str to array of shape (n_topics,), default=None
         How much each topic counts.
     bins : int, default=40
+        Bars between 0 and the longest length.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> plots.bucket_lengths({"two topics": [[1.0, 3.0], [2.0, 2.0]]}, bins=4).get_xlabel()
+    'length of a bucket'
     """
     check_whole("bins", bins, 1)
     if not models:

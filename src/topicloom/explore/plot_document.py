@@ -31,6 +31,7 @@ def document(
     n_words : int, default=120
         Words shown, from the start.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
@@ -42,6 +43,14 @@ def document(
     A word has the colour of its likeliest topic, p(k | word, document) ∝ φ_kv θ_dk, and is the stronger the likelier
     that topic is. Words of other topics have no colour. A corpus that does not keep the order of its texts shows each
     word once, with its count.
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> plots.document(model, 0, ["sun moon bank"]).get_title(loc="left")
+    'document 0'
     """
     if not 1 <= check_whole("n_topics", n_topics, 1) <= 7:
         raise InputError(f"n_topics={n_topics} must be from 1 to 7, since there are seven colours.")

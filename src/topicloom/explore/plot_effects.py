@@ -39,12 +39,24 @@ def effects(
     level : float, default=0.9
         Probability of the intervals.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         A filled mark is one whose interval does not hold 0. On the right is the probability that the effect is
         positive.
+
+    Examples
+    --------
+    >>> from topicloom import CompoundLDA, from_texts
+    >>> from topicloom.explore import plots
+    >>> corpus = from_texts(["sun moon sun", "loan bank loan", "sun loan"] * 20, groups=[1999, 2000, 2001] * 20)
+    >>> model = CompoundLDA(2, max_iter=20, burn_in=10, thin=1, random_state=0).fit(corpus)
+    >>> plots.effects(model).get_xlabel()  # trends
+    'percentage points per unit, 1999 to 2001'
+    >>> plots.effects(model, 2001, 1999).get_xlabel()
+    'percentage points in 2001 less those in 1999'
     """
     if not isinstance(model, CollectionModel):
         raise InputError(f"effects need a CompoundLDA, whose collections have intervals, not {type(model).__name__}.")
@@ -78,15 +90,26 @@ def draw_effects(
     Parameters
     ----------
     mean, lower, upper : arrays of shape (n_topics,)
+        Effects and the limits of their intervals.
     labels : sequence of str, default=None
+        One per topic. None: their numbers.
     probability : array of shape (n_topics,), default=None
         That an effect is above 0.
     xlabel : str, default="effect"
+        What the effects are.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> ax = plots.draw_effects([0.1, -0.2], [0.05, -0.3], [0.15, 0.1], labels=["sport", "law"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['sport', 'law']
     """
     middle = as_numbers("mean", mean)
     n = middle.size

@@ -34,10 +34,19 @@ def transitions(model: Any, *, states: Sequence[str] | None = None, ax: Any = No
     states : sequence of str, default=None
         Names of the states. None: their numbers with the likeliest symbols.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom import HMM
+    >>> from topicloom.explore import plots
+    >>> model = HMM(2, max_iter=20, random_state=0).fit([list("ababab"), list("abba")] * 5)
+    >>> plots.transitions(model, states=["vowel", "consonant"]).get_ylabel()
+    'from'
     """
     moves, names = _moves(model), _state_names(model, states)
     n = len(names)
@@ -64,12 +73,22 @@ def transition_graph(model: Any, *, states: Sequence[str] | None = None, least: 
     least : float, default=0.05
         Moves less likely than this are left out.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         Circles are the larger the more time the chain spends in a state in the long run. Beside each is how likely the
         chain is to stay.
+
+    Examples
+    --------
+    >>> from topicloom import HMM
+    >>> from topicloom.explore import plots
+    >>> model = HMM(2, max_iter=20, random_state=0).fit([list("ababab"), list("abba")] * 5)
+    >>> ax = plots.transition_graph(model, states=["vowel", "consonant"], least=0.1)
+    >>> [text.get_text() for text in ax.texts if text.get_text().isdigit()]
+    ['0', '1']
     """
     moves, names = _moves(model), _state_names(model, states)
     check_number("least", least, 0.0, 1.0)
@@ -108,6 +127,7 @@ def emissions(model: Any, *, n_symbols: int = 8, columns: int = 4) -> Any:
     ----------
     model : fitted HMM
     n_symbols : int, default=8
+        Symbols of each state.
     columns : int, default=4
         Panels side by side.
 
@@ -115,6 +135,14 @@ def emissions(model: Any, *, n_symbols: int = 8, columns: int = 4) -> Any:
     -------
     matplotlib.figure.Figure
         With one axes per state.
+
+    Examples
+    --------
+    >>> from topicloom import HMM
+    >>> from topicloom.explore import plots
+    >>> model = HMM(2, max_iter=20, random_state=0).fit([list("ababab"), list("abba")] * 5)
+    >>> len(plots.emissions(model, n_symbols=2).axes)
+    2
     """
     n_states = len(_moves(model))
     n = min(check_whole("n_symbols", n_symbols, 1), model.emission_.shape[1])
@@ -169,12 +197,22 @@ def classes(model: Any, topics: Sequence[int | str] | None = None, *, n_words: i
     n_words : int, default=4
         Words in a topic's name.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         One row per topic, one column per class. Of two classes there is one column, toward the second; of numbers one,
         toward higher ones.
+
+    Examples
+    --------
+    >>> from topicloom import MedLDAClassifier
+    >>> from topicloom.explore import plots
+    >>> texts, labels = ["sun moon sun", "loan bank loan", "goal team goal"] * 10, ["sky", "money", "sport"] * 10
+    >>> model = MedLDAClassifier(3, max_iter=10, burn_in=5, random_state=0).fit(texts, labels)
+    >>> [label.get_text() for label in plots.classes(model).get_xticklabels()]
+    ['money', 'sky', 'sport']
     """
     if not isinstance(model, SupervisedTopics):
         raise InputError(f"{type(model).__name__} has no weights of topics; give a fitted MedLDA model.")
@@ -203,12 +241,22 @@ def draw_weights(weights: AnyArray, rows: Sequence[str], columns: Sequence[str],
     Parameters
     ----------
     weights : array of shape (n_rows, n_columns)
+        What the colours show.
     rows, columns : sequences of str
+        Names of the rows and of the columns.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> ax = plots.draw_weights([[1.2, -0.4], [-0.8, 0.3]], ["sport", "law"], ["left", "right"])
+    >>> [text.get_text() for text in ax.texts]
+    ['1.2', '−0.4', '−0.8', '0.3']
     """
     values = as_numbers("weights", weights)
     if values.ndim != 2 or values.size == 0:
@@ -249,11 +297,19 @@ def simplex(trace: AnyArray, truth: AnyArray | None = None, *, ax: Any = None) -
     truth : array of shape (3,), default=None
         A mixture to mark.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         Later draws are lighter.
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> ax = plots.simplex([[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.4, 0.3, 0.3]], truth=[0.3, 0.3, 0.4])
+    >>> [text.get_text() for text in ax.texts]
+    ['topic 0', 'topic 1', 'topic 2']
     """
     way = as_numbers("trace", trace)
     if way.ndim != 2 or way.shape[1] != 3:

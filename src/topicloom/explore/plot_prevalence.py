@@ -80,11 +80,21 @@ def over_time(
     level : float, default=0.9
         Probability of the bands.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         Of the lines. The number of documents is in its child axes, ``ax.child_axes[0]``.
+
+    Examples
+    --------
+    >>> from topicloom import LDA, from_texts
+    >>> from topicloom.explore import plots
+    >>> corpus = from_texts(["sun moon sun", "loan bank loan"] * 20, times=[1990, 1990, 1991, 1992] * 10)
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(corpus)
+    >>> [len(line.get_xdata()) for line in plots.over_time(model, [0]).lines]  # three years
+    [3]
     """
     found = _shares_over_time(model, times, unit, level)
     chosen = chosen_topics(topics, model, found.mean.mean(axis=0), _MOST_LINES)
@@ -105,6 +115,7 @@ def draw_over_time(
     times : array of shape (n_times,)
         Numbers or dates (datetime64), rising.
     mean : array of shape (n_times, n_topics)
+        Shares: the lines.
     lower, upper : arrays of shape (n_times, n_topics), default=None
         Limits of the bands. None: no bands.
     counts : array of shape (n_times,), default=None
@@ -112,10 +123,19 @@ def draw_over_time(
     labels : sequence of str, default=None
         One per topic.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> mean = [[0.2, 0.8], [0.3, 0.7]]
+    >>> ax = plots.draw_over_time([1990, 1991], mean, counts=[12, 30], labels=["sport", "law"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['sport', 'law']
     """
     when, middle = as_array("times", times), check_matrix("mean", mean)
     n, n_topics = middle.shape
@@ -213,10 +233,20 @@ def by_group(
     level : float, default=0.9
         Probability of the intervals.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom import LDA, from_texts
+    >>> from topicloom.explore import plots
+    >>> corpus = from_texts(["sun moon sun", "loan bank loan"] * 20, groups=["day", "night"] * 20)
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(corpus)
+    >>> [text.get_text() for text in plots.by_group(model).get_legend().get_texts()]
+    ['day (20)', 'night (20)']
     """
     found = _shares_by_group(model, groups, level)
     chosen = chosen_topics(topics, model, found.mean.mean(axis=0), 12)
@@ -237,7 +267,9 @@ def draw_by_group(
     Parameters
     ----------
     mean : array of shape (n_groups, n_topics)
+        Shares: the marks.
     lower, upper : arrays of shape (n_groups, n_topics), default=None
+        Limits of the intervals. None: no intervals.
     groups : sequence, default=None
         Names of the groups.
     counts : array of shape (n_groups,), default=None
@@ -245,10 +277,18 @@ def draw_by_group(
     labels : sequence of str, default=None
         One per topic.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> ax = plots.draw_by_group([[0.2, 0.8], [0.3, 0.7]], groups=["north", "south"], labels=["sport", "law"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['sport', 'law']
     """
     middle = check_matrix("mean", mean)
     n_groups, n_topics = middle.shape
@@ -292,6 +332,15 @@ def group_panels(
     -------
     matplotlib.figure.Figure
         With one axes per topic.
+
+    Examples
+    --------
+    >>> from topicloom import LDA, from_texts
+    >>> from topicloom.explore import plots
+    >>> corpus = from_texts(["sun moon sun", "loan bank loan"] * 20, groups=["day", "night"] * 20)
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(corpus)
+    >>> len(plots.group_panels(model).axes)
+    2
     """
     found = _shares_by_group(model, groups, level)
     chosen = chosen_topics(topics, model, found.mean.mean(axis=0), 12)
@@ -314,10 +363,18 @@ def draw_group_panels(
     mean, lower, upper, groups, counts, labels
         As of ``draw_by_group``; counts stand below the names of the groups.
     columns : int, default=4
+        Panels side by side.
 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> figure = plots.draw_group_panels([[0.2, 0.8], [0.3, 0.7]], groups=["north", "south"], labels=["sport", "law"])
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['sport', 'law']
     """
     middle = check_matrix("mean", mean)
     n_groups, n_topics = middle.shape

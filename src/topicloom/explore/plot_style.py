@@ -113,6 +113,7 @@ def labels(model: Any, n_words: int = 3) -> list[str]:
     ----------
     model : fitted topic model
     n_words : int, default=3
+        Words of a topic without a name.
 
     Returns
     -------

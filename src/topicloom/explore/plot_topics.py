@@ -78,14 +78,24 @@ def topic(model: Any, topic: int | str, *, n_words: int = 15, by: By = "probabil
     model : fitted topic model
     topic : int or str
         Its number or its name.
-    n_words, by
-        As of ``topics``.
+    n_words : int, default=15
+        Words of the topic.
+    by : {"probability", "relevance", "lift", "frex"}, default="probability"
+        What words are chosen and ordered by. Bars are always probabilities.
     ax : matplotlib.axes.Axes, default=None
         None: of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> len(plots.topic(model, 0, n_words=2).patches)
+    2
     """
     names = labels(model)
     (k,) = chosen_topics([topic], model).tolist()
@@ -130,6 +140,7 @@ def topic_map(model: Any, topics: Sequence[int | str] | None = None, *, n_words:
     n_words : int, default=3
         Words in a name.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
@@ -140,6 +151,14 @@ def topic_map(model: Any, topics: Sequence[int | str] | None = None, *, n_words:
     Places are those of ``topicloom.evaluation.topic_map``. Axes have no meaning of their own; their labels say
     how much of the squared distances each dimension shows. If that is little, topics that are drawn together may still
     be far apart.
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> plots.topic_map(model).get_xlabel()
+    'first dimension (100% of the distances)'
     """
     names, share = labels(model, n_words), sizes(model)
     found = evaluation.topic_map(model.topic_word_)
@@ -202,10 +221,19 @@ def topic_tree(
     n_words : int, default=3
         Words in a name.
     ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> from topicloom.explore import plots
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["sun moon sun", "loan bank loan"] * 20)
+    >>> plots.topic_tree(model, metric="euclidean").get_xlabel()
+    'distance (euclidean)'
     """
     return draw_tree(model.topic_word_, sizes(model), labels(model, n_words), metric=metric, method=method, ax=ax)
 
@@ -223,12 +251,24 @@ def draw_tree(
     shares : array of shape (n_topics,), default=None
         Sizes, which are written behind the names and set the size of the dots.
     labels : sequence of str, default=None
-    metric, method, ax
-        As of ``topic_tree``.
+        One per row. None: their numbers.
+    metric : {"cityblock", "jensenshannon", "euclidean"}, default="cityblock"
+    method : {"complete", "average", "single"}, default="complete"
+        Both as of ``topicloom.evaluation.topic_linkage``.
+    ax : matplotlib.axes.Axes, default=None
+        Axes to draw into. None: those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from topicloom.explore import plots
+    >>> rows = [[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]]
+    >>> ax = plots.draw_tree(rows, labels=["sun", "moon", "bank"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['bank', 'sun', 'moon']
     """
     tree = topic_linkage(rows, metric=metric, method=method)
     n = len(tree) + 1

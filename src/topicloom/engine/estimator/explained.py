@@ -157,7 +157,7 @@ class ExplainedTopics:
         >>> from topicloom import LabeledLDA
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
-        >>> model.explain(["the team won a match by law"], labels="sport", top=2, frame="pandas")["word"].tolist()
+        >>> model.explain(["a team, a match, a law"], labels="sport", top=2, frame="pandas")["word"].tolist()
         ['match', 'team']
         """
         check_is_fitted(self, "seed_")
@@ -190,9 +190,9 @@ class ExplainedTopics:
         >>> from topicloom import LabeledLDA
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
-        >>> tokens = model.explain_tokens(["A match! The team won."], labels="sport", frame="pandas")
+        >>> tokens = model.explain_tokens(["A match! A team."], labels="sport", frame="pandas")
         >>> tokens[["start", "end", "word"]].values.tolist()
-        [[2, 7, 'match'], [13, 17, 'team']]
+        [[2, 7, 'match'], [11, 15, 'team']]
         """
         check_is_fitted(self, "seed_")
         asked, corpus = ask(self, topics, labels, n_best), self._corpus_to_explain(X)
