@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from topicloom.lda.model import LDA as LDA
     from topicloom.lda.variational_model import VariationalLDA as VariationalLDA
     from topicloom.medlda.model import MedLDAClassifier as MedLDAClassifier
-    from topicloom.medlda.model import MedLDARegressor as MedLDARegressor
+    from topicloom.medlda.regressor import MedLDARegressor as MedLDARegressor
 
 _HOME = {
     "HMM": "topicloom.hmm.model",
@@ -26,7 +26,7 @@ _HOME = {
     "DependencyLDA": "topicloom.labeled.dependency",
     "LabeledLDA": "topicloom.labeled.model",
     "MedLDAClassifier": "topicloom.medlda.model",
-    "MedLDARegressor": "topicloom.medlda.model",
+    "MedLDARegressor": "topicloom.medlda.regressor",
     "PriorLDA": "topicloom.labeled.model",
 }
 

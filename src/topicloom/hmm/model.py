@@ -1,21 +1,21 @@
 """Hidden Markov models with categorical emissions, as a scikit-learn style estimator."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.corpus._checks import as_numbers, shown
+from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import html, inputs, parameters, tables
-from topicloom.engine.estimator.fitted import FittedModel, Problem
+from topicloom.engine.estimator.documented import CHAINS, RUN, documented
+from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
@@ -24,62 +24,90 @@ from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL
-from topicloom.hmm import forward_backward, gibbs, sequences
+from topicloom.hmm import gibbs, sequences
+from topicloom.hmm.decoding import SequenceModel
 from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler
-from topicloom.hmm.state import HMMPrior, Parameters, make_hmm_prior, make_parameters
+from topicloom.hmm.state import HMMPrior, make_hmm_prior
 from topicloom.hmm.stored_checks import check_hmm_model, check_sequences
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
 _ARRAYS = ("initial", "transition", "emission")
 
 
-class HMM(FittedModel):
+@documented(run=RUN, chains=CHAINS)
+class HMM(SequenceModel):
     """A hidden Markov model over symbols.
 
     ``fit``, ``predict``, ``score`` and the others take a list of sequences of any lengths, or one sequence. A sequence
-    is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols of any kind that can be hashed; symbols that
-    are equal in Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a
-    sequence. ``lengths`` cuts sequences that come end to end, as in hmmlearn.
+    is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols that can be hashed. Symbols that are equal in
+    Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a sequence.
 
     Parameters
     ----------
-    n_components : number of hidden states K.
-    n_paths : coupled paths m that share their counts, so that the parameters have a density ∝ P(φ) P(w | φ)^m. More
-        than one settle at a higher likelihood; one is the posterior.
-    method : "gibbs", or "em" (Baum-Welch).
-    sampler : "collapsed" (parameters integrated out, a state at a time), "partial" (parameters drawn, a state at a
-        time) or "blocked" (parameters drawn, a whole sequence at a time).
-    estimator : "cgs_p" takes each state's distribution given all others in place of its drawn value, "standard" counts.
-    initial_prior, transition_prior, emission_prior : Dirichlet parameters; a number, one for each state or symbol, or a
-        matrix with a row for each state. At least 1 for "em", where 1 is maximum likelihood.
-    alphabet : None finds the symbols in the data; a number V is 0 … V − 1; or the list of symbols.
-    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged``; the most iterations of "em".
-    tol : rise of the log posterior in an iteration of "em" below which it has converged.
-    burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
-        ``burn_in``, ``burn_in + thin``, …
-    keep_draws : which draws to keep at these sweeps, which must be set: "initial", "transition", "emission", a list of
-        these, or a dict of functions by name, each called as ``function(initial, transition, emission)``. They are in
-        ``draws_``.
-    n_chains : independent chains, or restarts of "em"; the one with the highest joint (posterior) is published.
-    trace_every : sweeps between records.
-    checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
-    n_jobs : threads, over chains, or over the paths of one. They change no result.
-    random_state : seed.
-    verbose : 1 shows progress.
+    n_components : int, default=2
+        Number of hidden states K.
+    n_paths : int, default=1
+        Coupled paths m that share their counts, so that the parameters φ have a density ∝ P(φ) P(w | φ)^m. One is the
+        posterior. More than one settle at a higher likelihood.
+    method : {"gibbs", "em"}, default="gibbs"
+        "gibbs" samples, "em" is Baum-Welch.
+    sampler : {"collapsed", "partial", "blocked"}, default="collapsed"
+        "collapsed": parameters integrated out, one state at a time. "partial": parameters drawn, one state at a time.
+        "blocked": parameters drawn, a whole sequence at a time.
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+        "standard" counts drawn states. "cgs_p" takes each state's distribution given all others instead.
+    initial_prior : float or array of shape (n_components,), default=1
+        Dirichlet parameters of the first state. All priors are at least 1 for "em", where 1 is maximum likelihood.
+    transition_prior : float or array of shape (n_components,) or (n_components, n_components), default=1
+        Dirichlet parameters of the following state; a matrix has a row per state.
+    emission_prior : float or array of shape (n_symbols,) or (n_components, n_symbols), default=1
+        Dirichlet parameters of the symbols; a matrix has a row per state.
+    alphabet : int or list of symbols, optional
+        A number V stands for 0 … V − 1. None finds the symbols in the data.
+    max_iter : int, "auto" or Converged, default=500
+        Number of sweeps, or the most iterations of "em". "auto" makes sweeps until several chains agree.
+    tol : float, default=0.001
+        "em" has converged when an iteration raises the log posterior by less.
+    burn_in : int, optional
+        First sweep that is kept. Counts are averaged over the kept sweeps. None keeps the last one.
+    thin : int, default=10
+        Sweeps from one kept sweep to the next.
+    keep_draws : str, list of str or dict, optional
+        Draws to keep at these sweeps, in ``draws_``: "initial", "transition", "emission", a list of these, or a dict of
+        functions by name, each called as ``function(initial, transition, emission)``. Needs ``burn_in``.
+    n_chains : int, default=1
+        Independent chains, or restarts of "em". The one with the highest joint (posterior) probability is published.
+    {run}
 
     Attributes
     ----------
-    initial_, transition_, emission_ : [K], [K, K], [K, V] probabilities. alphabet_ : the symbols, by column.
-    chains_, best_chain_, log_joint_, traces_, trace_ : the chains, the number of the one published, the last log joint
-        of each, what was recorded along them and along the one published.
-    draws_ : draws [chains, draws, …] by name, as ``keep_draws`` asked for, in single precision.
-    n_iter_, converged_, interrupted_, seed_, fit_seconds_, fingerprint_
+    initial_ : ndarray of shape (n_components,)
+        Probabilities of a sequence's first state.
+    transition_ : ndarray of shape (n_components, n_components)
+        Probabilities of the next state, a row per state.
+    emission_ : ndarray of shape (n_components, n_symbols)
+        Probabilities of the symbols, a row per state.
+    alphabet_ : tuple
+        The symbols, in the order of columns.
+    converged_ : bool
+        Whether "em" stopped by ``tol``.
+    {chains}
+
+    See Also
+    --------
+    LDA : For documents in which order does not matter.
+
+    Examples
+    --------
+    >>> from topicloom import HMM
+    >>> model = HMM(2, method="em", random_state=0).fit([["a", "a", "b", "b"], ["a", "b", "b", "b"]] * 5)
+    >>> model.alphabet_
+    ('a', 'b')
+    >>> path = model.predict(["a", "a", "b"])
+    >>> bool(path[0] == path[1] != path[2])
+    True
     """
 
-    initial_: FloatArray
-    transition_: FloatArray
-    emission_: FloatArray
-    alphabet_: sequences.Alphabet
     converged_: bool
 
     _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(_ARRAYS)
@@ -138,10 +166,33 @@ class HMM(FittedModel):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, lengths: Any = None, *, callbacks: Sequence[Callback] = ()) -> Self:
-        """Learn from sequences. Each callback is given the chain after every sweep; a true answer stops it there.
+        """Learn from sequences.
 
-        With ``lengths`` (whole numbers that sum to the number of symbols) X is all sequences end to end: a vector, a
-        list of symbols or a column.
+        Parameters
+        ----------
+        X : list of sequences, one sequence or a Corpus
+            A sequence is a vector of whole numbers or a list of symbols. With ``lengths``, all sequences end to end: a
+            vector, a list of symbols or a column.
+        lengths : list of int, optional
+            Length of each sequence in X. They sum to the number of symbols.
+        callbacks : sequence of callables, default=()
+            Each is called with the chain after every sweep. A true answer stops the chain.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If a parameter is out of bounds, or a symbol is missing or not in the alphabet.
+
+        Examples
+        --------
+        >>> from topicloom import HMM
+        >>> model = HMM(2, max_iter=50, random_state=0).fit([0, 0, 1, 1, 0, 1], lengths=[4, 2])
+        >>> model.transition_.shape
+        (2, 2)
         """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
@@ -222,10 +273,6 @@ class HMM(FittedModel):
                 ConvergenceWarning,
             )
 
-    def _parameters(self) -> Parameters:
-        check_is_fitted(self, "seed_")
-        return make_parameters(self.initial_, self.transition_, self.emission_)
-
     def _fitted_numbers(self) -> list[Any]:
         return [*self._parameters(), self.log_joint_]
 
@@ -271,70 +318,6 @@ class HMM(FittedModel):
             setattr(self, f"{name}_", arrays[name])
         self.converged_, self.alphabet_ = info["converged"], tuple(from_bytes(arrays["alphabet"]))
 
-    # -- sequences -----------------------------------------------------------------------------------------------
-
-    def score_samples(self, X: Any, lengths: Any = None) -> FloatArray:
-        """log P(w) of every sequence, exactly, by the forward pass."""
-        given = self._parameters()
-        return forward_backward.log_likelihoods(sequences.new_corpus(X, self.alphabet_, lengths)[0], given)
-
-    def score(self, X: Any, lengths: Any = None) -> float:
-        """log P(w) of all sequences together: higher is better."""
-        return float(self.score_samples(X, lengths).sum())
-
-    def decode(
-        self, X: Any, method: Literal["viterbi", "posterior"] = "viterbi", *, lengths: Any = None
-    ) -> tuple[FloatArray, Any]:
-        """(log probabilities, states) of every sequence; of one sequence given alone, a number and a vector.
-
-        "viterbi" finds the most probable path and gives log P(path, w); "posterior" takes the most probable state at
-        each place and gives log P(w). With ``lengths``, states come as X does: end to end, in one vector.
-        """
-        given = self._parameters()
-        inputs.check_choice("method", method, ("viterbi", "posterior"))
-        corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
-        if method == "viterbi":
-            values, states = forward_backward.best_paths(corpus, given)
-        else:
-            values, shares = forward_backward.posteriors(corpus, given)
-            states = [share.argmax(axis=1) for share in shares]
-        _check_possible(values)
-        if lengths is not None:
-            return values, np.concatenate(states)
-        return (values[0], states[0]) if single else (values, states)
-
-    def predict(self, X: Any, lengths: Any = None) -> Any:
-        """The most probable path of every sequence (Viterbi), as a list of vectors.
-
-        Of one sequence given alone, and of sequences end to end with their ``lengths``, it is one vector.
-        """
-        return self.decode(X, lengths=lengths)[1]
-
-    def predict_proba(self, X: Any, lengths: Any = None) -> Any:
-        """P(state at t | the whole sequence) [T, K] of every sequence; with ``lengths``, of all end to end."""
-        given = self._parameters()
-        corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
-        values, shares = forward_backward.posteriors(corpus, given)
-        _check_possible(values)
-        if lengths is not None:
-            return np.concatenate(shares)
-        return shares[0] if single else shares
-
-    def sample(self, lengths: int | Sequence[int], random_state: Any = None) -> tuple[Any, Any]:
-        """(states, sequences) drawn from the fitted model, of these lengths; of one length, a vector and a sequence."""
-        given = self._parameters()
-        single = isinstance(lengths, int | np.integer)
-        several = cast(Any, lengths)
-        if not single and (isinstance(several, str) or not isinstance(several, Iterable)):
-            raise InputError(f"lengths={shown(lengths)} must be a whole number, or a list of them.")
-        sizes = [inputs.check_whole("lengths", n, 0) for n in ([lengths] if single else several)]
-        states, symbols = forward_backward.simulate(given, np.array(sizes, np.int64), inputs.draw_seed(random_state))
-        if sequences.is_counted(self.alphabet_):
-            drawn: list[Any] = [values.astype(np.int64) for values in symbols]
-        else:
-            drawn = [[self.alphabet_[v] for v in values] for values in symbols]
-        return (states[0], drawn[0]) if single else (states, drawn)
-
 
 def _rows(name: str, value: Any, n_rows: int, size: int, of: str) -> FloatArray:
     """A Dirichlet parameter for every state: from a number, a vector for all states, or a row for each."""
@@ -347,11 +330,3 @@ def _rows(name: str, value: Any, n_rows: int, size: int, of: str) -> FloatArray:
             f"{n_rows} × {size}."
         )
     return np.array([inputs.check_prior(name, row, size, of, 1.0) for row in matrix])
-
-
-def _check_possible(values: FloatArray) -> None:
-    if np.any(np.isneginf(values)):
-        raise InputError(
-            f"sequence {int(np.argmax(np.isneginf(values)))} has probability 0 under this model, so it has no states. "
-            'A prior above 1 (or method="gibbs") leaves nothing impossible.'
-        )

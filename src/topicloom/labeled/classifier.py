@@ -100,7 +100,28 @@ class LabelClassifier(ReportedLabels, TopicModel):
         return with_prior(out, np.zeros(sets.n_labels))
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
-        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the chains' last states."""
+        """θ and φ of the training corpus by either estimator, from the last states of the chains.
+
+        Parameters
+        ----------
+        estimator : {"standard", "cgs_p"}
+            "standard" counts drawn labels, "cgs_p" the probabilities of each token's labels.
+
+        Returns
+        -------
+        doc_topic : ndarray of shape (n_documents, n_labels)
+            θ of the training documents.
+        topic_word : ndarray of shape (n_labels, n_words)
+            φ: the words of each label.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> theta, phi = model.estimate("cgs_p")
+        >>> theta.shape, phi.shape
+        ((40, 2), (2, 4))
+        """
         by_word = self._mean_word_counts(estimator)
         return self._mean_doc_topics(estimator), (by_word / by_word.sum(axis=0)).T
 
@@ -174,7 +195,27 @@ class LabelClassifier(ReportedLabels, TopicModel):
         )
 
     def decision_function(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
-        """Scores [D, K] by which labels are ranked: shares of the document, 0 for labels never seen."""
+        """Scores by which labels are ranked: their shares of each document.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_labels)
+            Columns are as in ``classes_``. Labels that training never saw have 0.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> model.decision_function(["team goal"]).round(2)
+        array([[1., 0.]])
+        """
         check_is_fitted(self, "seed_")
         return self._scores(*self._fold_all(self._new_corpus(X, reading)))
 
@@ -186,7 +227,27 @@ class LabelClassifier(ReportedLabels, TopicModel):
         return 1.0 if self.ranking == "theta" else _TIES
 
     def predict_proba(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
-        """Probability [D, K] that a document has a label, calibrated on held-out documents; each stands for itself."""
+        """Probability of each label that a document has it, calibrated on held-out documents.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_labels)
+            Columns are as in ``classes_``. Rows need not sum to 1: a document may have several labels.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> bool(model.predict_proba(["team goal"])[0, 0] > 0.9)
+        True
+        """
         check_is_fitted(self, "seed_")
         return self._probability(self._fold(self._new_corpus(X, reading)))
 
@@ -200,7 +261,28 @@ class LabelClassifier(ReportedLabels, TopicModel):
         return p
 
     def predict(self, X: Any, **reading: Unpack[Reading]) -> AnyArray:
-        """Label sets, as a documents × labels matrix of 0 and 1."""
+        """Label sets of documents, by ``label_rule``.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_documents, n_labels)
+            1 for each predicted label. Columns are as in ``classes_``.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> model.predict(["team goal", "party law"])
+        array([[1, 0],
+               [0, 1]])
+        """
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X, reading)
         return self._predict(corpus, *self._fold_all(corpus)).astype(np.int64)
@@ -224,7 +306,27 @@ class LabelClassifier(ReportedLabels, TopicModel):
         return self._predict(corpus, counts, alpha), self._probability(counts)
 
     def predict_labels(self, X: Any, **reading: Unpack[Reading]) -> list[tuple[Any, ...]]:
-        """Label sets by name, best first."""
+        """Names of the predicted labels, best first.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        list of tuple
+            The labels of each document.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> model.predict_labels(["team goal", "party law"])
+        [('sport',), ('state',)]
+        """
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X, reading)
         counts, alpha = self._fold_all(corpus)
@@ -234,14 +336,59 @@ class LabelClassifier(ReportedLabels, TopicModel):
         return [tuple(names[k] for k in row if chosen[d, k]) for d, row in enumerate(order.tolist())]
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
-        """Micro-F1 of the predicted label sets; labels that training never saw count as missed."""
+        """Micro-F1 of the predicted label sets.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        y : label sets, optional
+            The true labels, as in ``fit``. None takes those of the documents. Labels that training never saw count as
+            missed.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> model.score(["team goal", "party law"], [["sport"], ["state"]])
+        1.0
+        """
         check_is_fitted(self, "seed_")
         corpus = self._new_corpus(X, reading, roles=("label",) if y is None else ())
         truth = _labels.true_labels(corpus.labels if y is None else y, corpus.n_docs, self.classes_)
         return _labels.micro_f1(truth, self._predict(corpus, *self._fold_all(corpus)))
 
     def perplexity(self, X: Any, **reading: Unpack[Reading]) -> float:
-        """Held-out perplexity by completion: labels from one half of each document, words of the other scored."""
+        """Held-out perplexity by document completion.
+
+        Labels are found from one half of each document, and the words of the other half are scored.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        float
+            Lower is better.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> bool(model.perplexity(["team goal team goal"]) < 4)
+        True
+        """
         check_is_fitted(self, "seed_")
         seen, corpus = self.label_counts_ > 0, self._new_corpus(X, reading)
         return self._completion(corpus, self.topic_word_[seen], self.alpha_[seen], None, self._prediction())

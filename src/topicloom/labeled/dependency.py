@@ -9,9 +9,11 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import with_prior
 from topicloom.engine.estimator import parameters
+from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
 from topicloom.engine.threads import resolve_jobs
 from topicloom.files.checks import Contents
 from topicloom.labeled import stored_checks as _stored_checks
+from topicloom.labeled.documented import ATTRIBUTES, SHARED
 from topicloom.labeled.model import PriorLDA
 from topicloom.lda.model import LDA
 from topicloom.lda.variational import batch as variational
@@ -25,24 +27,58 @@ class _LabelTopics(LDA):
     _TOPICS: ClassVar[str] = "label topics (n_label_topics)"
 
 
+@documented(shared=SHARED, run=RUN, labels=ATTRIBUTES, topics=TOPICS, chains=CHAINS)
 class DependencyLDA(PriorLDA):
-    """Dependency-LDA: each new document has an α of its own, from the labels that go with those its words suggest.
+    """Dependency-LDA: Prior-LDA that learns which labels occur together.
 
-    An unsupervised LDA with ``n_label_topics`` topics T is trained on the label sets, a document's labels being its
-    "words". For a new document, labels are first found as by ``PriorLDA``; their expected counts, scaled to as many as
-    the document is likely to have labels, are folded into that LDA; then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk
-    + ``smoothing``/K in place of eq. 59, and the labels are found again. This is done ``n_rounds`` times.
+    An LDA with ``n_label_topics`` topics is trained on the label sets: a document's labels are its "words". For a new
+    document labels are found as by ``PriorLDA``. Their expected counts, scaled to the number of labels that the
+    document is likely to have, are folded into that LDA. Then α_dk = ``frequency_weight`` · Σ_t θ'_dt φ'_tk +
+    ``smoothing``/K takes the place of eq. 59, and labels are found again, ``n_rounds`` times.
 
     Parameters
     ----------
-    n_label_topics : number of label topics T. None is a fifth of the labels that occur, from 2 to 100.
-    n_rounds : times that α and the labels of a new document are found anew.
-    label_sweeps : sweeps of the LDA over label sets.
-    All others are as of ``PriorLDA`` and ``LabeledLDA``.
+    n_label_topics : int, optional
+        Topics of the LDA over label sets. None is a fifth of the labels that occur, from 2 to 100.
+    n_rounds : int, default=2
+        How often α and the labels of a new document are found anew.
+    label_sweeps : int, default=200
+        Sweeps of the LDA over label sets.
+    frequency_weight : float, default=50
+        Weight of the expected labels in α of prediction.
+    smoothing : float, default=30
+        Weight of a constant in α of prediction.
+    {shared}
+    {run}
 
     Attributes
     ----------
-    label_topics_ : [T, K] the label topics φ'. All others are as of ``LabeledLDA``.
+    label_topics_ : ndarray of shape (n_label_topics, n_labels)
+        φ', the topics over labels.
+    {labels}
+    {topics}
+    {chains}
+
+    See Also
+    --------
+    PriorLDA : Faster; each label stands for itself.
+    LabeledLDA : All labels are equally likely at first.
+
+    References
+    ----------
+    Rubin, Chambers, Smyth and Steyvers, "Statistical topic models for multi-label document classification", Machine
+    Learning 2012.
+
+    Examples
+    --------
+    >>> from topicloom import DependencyLDA
+    >>> texts = ["goal match team", "vote law party", "medal race team"] * 20
+    >>> labels = [["ball", "sport"], ["state"], ["athletics", "sport"]] * 20
+    >>> model = DependencyLDA(max_iter=40, burn_in=20, label_sweeps=50, random_state=0).fit(texts, labels)
+    >>> model.label_topics_.shape
+    (2, 4)
+    >>> model.predict_labels(["party law"])
+    [('state',)]
     """
 
     label_topics_: FloatArray

@@ -13,6 +13,7 @@ from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters, published
 from topicloom.engine.estimator import label_sets as _labels
+from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior, make_prior
@@ -25,49 +26,49 @@ from topicloom.files.directories import Stored
 from topicloom.labeled import labels as _label_files
 from topicloom.labeled import sampler
 from topicloom.labeled.classifier import LabelClassifier
+from topicloom.labeled.documented import ATTRIBUTES, SHARED
 from topicloom.labeled.label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
 from topicloom.numerics.rng import Purpose, path_key
 
 _PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
 
 
+@documented(shared=SHARED, run=RUN, labels=ATTRIBUTES, topics=TOPICS, chains=CHAINS)
 class LabeledLDA(LabelClassifier):
-    """Labeled LDA: one topic a label, and every word of a training document drawn from one of the document's labels.
+    """Labeled LDA: one topic per label.
 
-    ``X`` is as of ``LDA``; ``y`` a documents × labels matrix of 0
-    and 1 (dense, sparse, a data frame), a list of label names for each document, or nothing if the corpus has labels.
-    A document without labels teaches nothing and keeps its row. A label without documents keeps its column, has
-    probability 0 and is never predicted.
+    Each word of a training document comes from one of the document's labels. A new document may have any label.
 
     Parameters
     ----------
-    doc_topic_prior : α of training; None is 50/K for K labels (CGS_p eq. 58).
-    topic_word_prior : β.
-    method : "gibbs" draws labels, "cvb0" is the deterministic approximation, in training and for new documents.
-    estimator : "standard" or "cgs_p", for φ (words of labels); θ of new documents has one in ``predict_options``.
-    ranking : "counts" ranks a document's labels by expected counts, with α for ties alone; "theta" by θ, which has α in
-        it.
-    label_rule : how many labels to predict. "meta": a linear model of the number on the words; "count": ``n_labels``
-        for each document (None: the mean of training); "threshold": those whose probability passes a threshold tuned on
-        held-out documents; "proportional": each label for as large a share of the documents as in training, which makes
-        an answer depend on its batch.
-    holdout : share of the labelled documents on which probabilities are calibrated and the threshold is tuned, by a
-        model of one chain that has not seen them. 0: none, and probabilities are not calibrated.
-    max_iter, burn_in, thin, n_chains : sweeps, and which are kept. Labels do not change their meaning, so counts are
-        averaged over samples and chains. ``burn_in=None`` keeps the last sweep of each chain.
-    keep_draws : draws to keep at those sweeps of every chain, as of ``LDA``, for method="gibbs". θ of a document has
-        its own labels alone; without labels, each label has the same share.
-    predict_options : dict that says how topics of new documents are found, as of ``LDA``. The defaults are ``method``
-        "gibbs" with ``burn_in`` 50, ``thin`` 5, ``n_samples`` 10, ``n_chains`` 1 and ``estimator`` "cgs_p"; for "cvb0"
-        ``tol`` 0.03 and ``max_iter`` 50.
-    trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as of ``LDA``.
+    {shared}
+    {run}
 
     Attributes
     ----------
-    classes_ : names of the labels; topic k is label k. label_counts_ : training documents with each.
-    components_, topic_word_, doc_topic_, beta_ : as of ``LDA``. alpha_ : α of prediction, 0 for labels never seen.
-    threshold_ : of "threshold". unlabeled_docs_ : training documents that had no label.
-    chains_, traces_, log_joint_, draws_, vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    {labels}
+    {topics}
+    {chains}
+
+    See Also
+    --------
+    PriorLDA : Expects frequent labels in new documents.
+    DependencyLDA : Also learns which labels occur together.
+    MedLDAClassifier : For one class per document, or for the highest accuracy with few topics.
+
+    References
+    ----------
+    Ramage, Hall, Nallapati and Manning, "Labeled LDA", EMNLP 2009.
+
+    Examples
+    --------
+    >>> from topicloom import LabeledLDA
+    >>> texts, labels = ["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20
+    >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0).fit(texts, labels)
+    >>> model.classes_.tolist()
+    ['sport', 'state']
+    >>> model.predict_labels(["team goal"])
+    [('sport',)]
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
@@ -131,10 +132,36 @@ class LabeledLDA(LabelClassifier):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
-        """Learn each label's words. Callbacks are given the chain after every sweep; a true answer stops it there.
+        """Learn each label's words.
 
-        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``. Labels are ``y`` or those of the
-        documents: ``fit(frame, text="body", label="tags")``.
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``LDA.fit``.
+        y : label sets, optional
+            A matrix of documents × labels with 0 and 1 (dense, sparse, a data frame), or a list of label names per
+            document. None takes the labels of the documents: ``fit(frame, text="body", label="tags")``. A document
+            without labels teaches nothing and keeps its row.
+        callbacks : sequence of callables, default=()
+            Each is called with the chain after every sweep. A true answer stops the chain.
+        **reading
+            How ``X`` is read, as in ``LDA.fit``. New documents are read alike.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If a parameter is out of bounds, or documents and labels do not fit together.
+
+        Examples
+        --------
+        >>> from topicloom import LabeledLDA
+        >>> texts, labels = ["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20
+        >>> LabeledLDA(max_iter=40, burn_in=20, random_state=0).fit(texts, labels).label_counts_.tolist()
+        [20, 20]
         """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
@@ -235,16 +262,48 @@ class LabeledLDA(LabelClassifier):
         self.threshold_ = best_threshold(second._probability(counts), truth)
 
 
+@documented(shared=SHARED, run=RUN, labels=ATTRIBUTES, topics=TOPICS, chains=CHAINS)
 class PriorLDA(LabeledLDA):
     """Prior-LDA: Labeled LDA that expects frequent labels in new documents.
 
-    α of prediction is ``frequency_weight`` · f_k/Σf + ``smoothing``/K (CGS_p eq. 59), f_k being the number of training
-    documents with label k and K the number of labels that have any.
+    With f_k training documents that have label k, α of prediction is ``frequency_weight`` · f_k/Σf + ``smoothing``/K
+    (CGS_p eq. 59). K is the number of labels that have any document.
 
     Parameters
     ----------
-    frequency_weight, smoothing : weights of the labels' frequencies and of a constant in α of prediction.
-    All others, and all attributes, are as of ``LabeledLDA``.
+    frequency_weight : float, default=50
+        Weight of the labels' frequencies in α of prediction.
+    smoothing : float, default=30
+        Weight of a constant in α of prediction.
+    {shared}
+    {run}
+
+    Attributes
+    ----------
+    {labels}
+    {topics}
+    {chains}
+
+    See Also
+    --------
+    LabeledLDA : All labels are equally likely at first.
+    DependencyLDA : Also learns which labels occur together.
+
+    References
+    ----------
+    Rubin, Chambers, Smyth and Steyvers, "Statistical topic models for multi-label document classification", Machine
+    Learning 2012.
+
+    Examples
+    --------
+    >>> from topicloom import PriorLDA
+    >>> texts, labels = ["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20
+    >>> model = PriorLDA(max_iter=40, burn_in=20, random_state=0).fit(texts, labels)
+    >>> model.alpha_.tolist()
+    [40.0, 40.0]
+    >>> model.predict(["team goal", "party law"])
+    array([[1, 0],
+           [0, 1]])
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {

@@ -135,10 +135,36 @@ class SupervisedTopics(TopicModel):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
-        """Learn topics and the classifier. Callbacks are given the chain after every sweep; a true answer stops it.
+        """Learn topics, and how they predict ``y``.
 
-        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``. What is to be predicted is ``y``,
-        or a column: ``fit(frame, text="body", label="section")`` of classes, ``response="stars"`` of numbers.
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``LDA.fit``.
+        y : classes, label sets or numbers, optional
+            What is to be predicted: one class or number per document, a list of label names per document, or a matrix
+            of documents × labels with 0 and 1. None takes it from the documents: ``fit(frame, text="body",
+            label="section")`` for classes, ``response="stars"`` for numbers.
+        callbacks : sequence of callables, default=()
+            Each is called with the chain after every sweep. A true answer stops the chain.
+        **reading
+            How ``X`` is read, as in ``LDA.fit``. New documents are read alike.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If a parameter is out of bounds, or documents and ``y`` do not fit together.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDAClassifier
+        >>> model = MedLDAClassifier(2, random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> model.classes_.tolist()
+        ['sport', 'state']
         """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
@@ -177,7 +203,7 @@ class SupervisedTopics(TopicModel):
         return make_prior(alpha, beta, corpus.n_docs)
 
     def _precision(self) -> float:
-        """ν: as given; else, of the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
+        """ν: as given. Otherwise, for the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
         if self.weight_precision is not None:
             return self.weight_precision
         return (self.loss_weight / 1.6) ** 2 if self.loss == "hinge" else 1.0
@@ -222,7 +248,13 @@ class SupervisedTopics(TopicModel):
 
     @property
     def coef_(self) -> FloatArray:
-        """Weights [tasks, K] of the topics, the mean over kept samples: of each task in the best chain of its group."""
+        """Weights of the topics, the mean over kept samples.
+
+        Returns
+        -------
+        ndarray of shape (n_tasks, n_components)
+            Each task is as in the best chain that serves it.
+        """
         check_is_fitted(self, "seed_")
         return np.concatenate([self._etas[self._best_of(group)].T for group in range(len(self._groups))])
 
@@ -234,7 +266,30 @@ class SupervisedTopics(TopicModel):
         return first + int(np.argmax(self.log_joint_[first : first + self.n_chains]))
 
     def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
-        """The topics that push most toward each class, or down and up: class, topic, weight, likeliest words."""
+        """The topics that push most toward each class.
+
+        Parameters
+        ----------
+        n_topics : int, default=3
+            Topics per class.
+        n_words : int, default=8
+            Words per topic, the most probable first.
+        frame : {"pandas", "polars", "pyarrow", "rows"}, optional
+            Kind of the table. None takes pandas, otherwise polars, otherwise plain rows.
+
+        Returns
+        -------
+        DataFrame, pyarrow.Table or Rows
+            Columns ``class``, ``topic``, ``weight`` and ``words``, and ``name`` if topics have names. For numbers the
+            classes are "low" and "high".
+
+        Examples
+        --------
+        >>> from topicloom import MedLDAClassifier
+        >>> model = MedLDAClassifier(2, random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> model.class_topics(n_topics=1, n_words=1, frame="pandas")["class"].tolist()
+        ['sport', 'state']
+        """
         return to_frame(self._class_topic_columns(n_topics, n_words), frame)
 
     def _class_topic_columns(self, n_topics: int, n_words: int) -> dict[str, Any]:
@@ -245,7 +300,27 @@ class SupervisedTopics(TopicModel):
         return tables.with_names(columns, self.topic_names_ if len(self._groups) == 1 else None)
 
     def class_topic_rows(self, n_topics: int = 3, n_words: int = 8) -> list[tuple[Any, int, float, str]]:
-        """The same as a list of tuples."""
+        """``class_topics`` as a list of tuples, without a data frame.
+
+        Parameters
+        ----------
+        n_topics : int, default=3
+            Topics per class.
+        n_words : int, default=8
+            Words per topic, the most probable first.
+
+        Returns
+        -------
+        list of tuple
+            Class, topic, weight and words.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDAClassifier
+        >>> model = MedLDAClassifier(2, random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
+        >>> [words for _, _, _, words in model.class_topic_rows(n_topics=1, n_words=2)]
+        ['goal team', 'law party']
+        """
         check_is_fitted(self, "seed_")
         inputs.check_whole("n_topics", n_topics, 1)
         inputs.check_whole("n_words", n_words, 1)

@@ -1,0 +1,249 @@
+"""Supervised topics: MedLDA for numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Unpack
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.inputs import Reading
+from topicloom.engine.estimator import parameters
+from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
+from topicloom.engine.estimator.explained import Parts, Target
+from topicloom.files.checks import Contents
+from topicloom.medlda import stored_checks as _stored_checks
+from topicloom.medlda import targets as _targets
+from topicloom.medlda.documented import SHARED
+from topicloom.medlda.supervised import SupervisedTopics
+from topicloom.medlda.targets import Kind, Targets
+
+
+@documented(shared=SHARED, run=RUN, topics=TOPICS, chains=CHAINS)
+class MedLDARegressor(SupervisedTopics):
+    """MedLDA for numbers: topics that explain the words and, weighted, predict a number per document.
+
+    Numbers are centred and scaled to variance 1 for the fit, so λ and ν mean the same for any unit.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics K.
+    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
+        Errors up to ``epsilon`` are free, larger ones count by their size.
+    epsilon : float, default=0.001
+        Error without loss, in the unit of ``y``.
+    calibrate : bool, default=True
+        Whether to put predictions on the scale of ``y``, by a line through the predictions for the training documents
+        that are made without their numbers. Topics of the fit have seen the numbers, so uncalibrated predictions of new
+        documents stay too close to the mean.
+    loss_weight : float, default=30
+        λ, the weight of a document's loss beside its words.
+    topic_word_prior : float or array of shape (n_words,), default=0.3
+        β, from 1e-12 to 1e12.
+    {shared}
+    {run}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_components)
+        Weights of the topics' shares, in the unit of ``y``.
+    intercept_ : float
+        What is added to the weighted shares, in the unit of ``y``.
+    {topics}
+    {chains}
+
+    See Also
+    --------
+    MedLDAClassifier : For classes and label sets.
+
+    References
+    ----------
+    Zheng, Yu and Xing, "Linear Time Samplers for Supervised Topic Models using Compositional Proposals", KDD 2015.
+
+    Examples
+    --------
+    >>> from topicloom import MedLDARegressor
+    >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0] * 20)
+    >>> model.predict(["good fine", "poor"]).round(1)
+    array([5., 1.])
+    """
+
+    _KINDS: ClassVar[tuple[Kind, ...]] = ("regression",)
+    _LABELS = "response"
+    _TARGET: ClassVar[str] = "response"
+
+    _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "loss": parameters.choice(("epsilon_insensitive",)),
+        "epsilon": parameters.number(0.0, _targets.LARGEST),
+        "calibrate": parameters.flag,
+    }
+
+    @parameters.with_parameters_of(SupervisedTopics)
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        loss: Literal["epsilon_insensitive"] = "epsilon_insensitive",
+        epsilon: float = 1e-3,
+        calibrate: bool = True,
+        loss_weight: float = 30.0,
+        topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
+        **others: Any,
+    ) -> None:
+        super().__init__(n_components, loss_weight=loss_weight, topic_word_prior=topic_word_prior, **others)
+        self.loss = loss
+        self.epsilon = epsilon
+        self.calibrate = calibrate
+
+    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
+        return _targets.read_numbers(y, corpus)
+
+    def _task_epsilon(self, targets: Targets) -> float:
+        return self.epsilon / targets.scale
+
+    def _learn_more(self, targets: Targets) -> None:
+        self.intercept_, self._scale = targets.centre, targets.scale
+        if not self.calibrate:
+            return
+        words = self.corpus_.doc_lengths > 0
+        said, true = self._values(self.corpus_)[words, 0], targets.target[words, 0]
+        spread = said - said.mean()
+        slope = float(np.sum(spread * true)) / max(float(np.sum(spread * spread)), 1e-300)  # no BLAS: same bits
+        if slope > 0:  # a line that falls would only say that nothing was learned
+            self.intercept_ += self._scale * (float(true.mean()) - slope * float(said.mean()))
+            self._scale *= slope
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of the topics' shares, in the unit of ``y``.
+
+        Returns
+        -------
+        ndarray of shape (1, n_components)
+        """
+        return super().coef_ * self._scale
+
+    def predict(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
+        """A number for each document, in the unit of ``y``.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0] * 20)
+        >>> model.predict(["good fine", "poor"]).round(1)
+        array([5., 1.])
+        """
+        check_is_fitted(self, "seed_")
+        return self.intercept_ + self._scale * self._values(self._new_corpus(X, reading))[:, 0]
+
+    def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
+        """Predictive R²: 1 − mean squared error / variance.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        y : array of shape (n_documents,), optional
+            Their numbers. None takes the responses of the documents.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        float
+            1 is perfect. 0 is as good as predicting the mean.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0] * 20)
+        >>> bool(model.score(["good fine", "poor"], [5.0, 1.0]) > 0.9)
+        True
+        """
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(*self._true_and_predicted(X, y, reading)))
+
+    def regression_report(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> dict[str, float]:
+        """How far predictions of documents that the model has not seen are off.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        y : array of shape (n_documents,), optional
+            Their numbers. None takes the responses of the documents.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        dict
+            ``r2``, ``mean_absolute_error``, ``root_mean_squared_error`` and ``mean_error``, as by
+            ``evaluation.regression_scores``.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0] * 20)
+        >>> sorted(model.regression_report(["good", "poor poor"], [4.0, 2.0]))
+        ['mean_absolute_error', 'mean_error', 'r2', 'root_mean_squared_error']
+        """
+        from topicloom.evaluation.reports import regression_scores
+
+        return regression_scores(*self._true_and_predicted(X, y, reading))
+
+    def _true_and_predicted(self, X: Any, y: Any, reading: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
+        check_is_fitted(self, "seed_")
+        corpus = self._new_corpus(X, reading, roles=(self._TARGET,) if y is None else ())
+        truth = _targets.read_numbers(y, corpus)
+        answer = self.intercept_ + self._scale * self._values(corpus)[:, 0]
+        return truth.centre + truth.scale * truth.target[:, 0], answer
+
+    def _directions(self) -> list[tuple[Any, int, float]]:
+        return [("low", 0, -1.0), ("high", 0, 1.0)]
+
+    def _label_targets(self) -> list[Target]:
+        return [Target(self._LABELS, 0)]
+
+    def _label_parts(self, corpus: Corpus) -> Parts:
+        """Of ``predict``, in the unit of y."""
+        plain = super()._label_parts(corpus)
+        return Parts(self._scale * plain.word, self.intercept_ + self._scale * plain.rest)
+
+    def _fitted_numbers(self) -> list[Any]:
+        return [*super()._fitted_numbers(), self.intercept_, self._scale]
+
+    def _own_arrays(self) -> dict[str, AnyArray]:
+        return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale])}
+
+    def _check_own(self, file: Contents) -> None:
+        _stored_checks.check_regressor(file, self.n_chains)
+        super()._check_own(file)
+
+    def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        super()._set_own_arrays(arrays)
+        self._kind = "regression"
+        self.intercept_, self._scale = map(float, arrays["unit"])
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.required = True
+        return tags
