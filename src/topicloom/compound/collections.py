@@ -75,7 +75,7 @@ class CollectionModel(LDA):
 
     @property
     def pi_trace_(self) -> tuple[Int64Array, FloatArray]:
-        """Sweeps [S] and draws [S, J, K] of all recorded mixtures, those of the burn-in included."""
+        """Sweeps [S] and draws [S, J, K] of all recorded mixtures, including those of the burn-in (tuple of ndarray)."""
         check_is_fitted(self, "seed_")
         return self._sweeps, self._draws
 
@@ -104,6 +104,7 @@ class CollectionModel(LDA):
         level : float, default=0.9
             Probability of the intervals.
         frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
         of : {"population", "documents"}, default="population"
             What a share is. Of the *population*: the mean share in documents like these, of which these are a sample.
             For collections this is π. Of the *documents*: the mean of θ over these documents, which is known better.
@@ -179,9 +180,32 @@ class CollectionModel(LDA):
         )  # fmt: skip
 
     def differences(self, first: Hashable, second: Hashable, *, level: float = 0.9, frame: str | None = None) -> Any:
-        """π of the first collection less that of the second: topic, mean, lower, upper, probability of > 0.
+        """How two collections differ: π of the first less that of the second, for each topic.
 
         Measured coverage of the intervals, and what is too narrow, is as of :meth:`prevalence`.
+
+        Parameters
+        ----------
+        first, second : hashable
+            Labels of two collections.
+        level : float, default=0.9
+            Probability of the intervals.
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
+
+        Returns
+        -------
+        data frame or Rows
+            Columns ``topic``, its ``name`` if any topic has one, ``mean``, ``lower``, ``upper`` and ``probability``, the
+            posterior probability that the first collection has more of the topic.
+
+        Examples
+        --------
+        >>> from topicloom import CompoundLDA
+        >>> texts, groups = ["river boat river", "money bank money"] * 10, ["water", "trade"] * 10
+        >>> model = CompoundLDA(2, max_iter=60, random_state=0).fit(texts, groups=groups)
+        >>> list(model.differences("water", "trade", frame="rows")[0])
+        ['topic', 'mean', 'lower', 'upper', 'probability']
         """
         return to_frame(self._difference_columns(first, second, level), frame)
 
@@ -194,7 +218,7 @@ class CollectionModel(LDA):
         self, order: Sequence[Hashable] | None = None, *, times: Sequence[float] | AnyArray | None = None,
         level: float = 0.9, frame: str | None = None,
     ) -> Any:  # fmt: skip
-        """Slope of each topic's share over collections: topic, mean, lower, upper, probability of rising.
+        """How each topic's share rises or falls over ordered collections.
 
         Parameters
         ----------
@@ -205,11 +229,15 @@ class CollectionModel(LDA):
             years, stand where they are, dates by years, both also if they are text; all others, and those of an
             ``order``, at distances of 1.
         level : float, default=0.9
+            Probability of the intervals.
         frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
 
         Returns
         -------
-        DataFrame
+        data frame or Rows
+            Columns ``topic``, its ``name`` if any topic has one, ``mean``, ``lower`` and ``upper`` of the slope, and
+            ``probability``, the posterior probability that the topic rises.
 
         Notes
         -----
@@ -260,33 +288,102 @@ class CollectionModel(LDA):
     # -- new documents -------------------------------------------------------------------------------------------
 
     def transform(self, X: Any, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> FloatArray:
-        """Topic proportions [D, K] of documents, with topics and mixtures held fixed.
+        """Topic proportions of documents, with topics and mixtures held fixed.
 
-        ``groups`` has each document's collection; without it the documents' own are taken, those of a corpus or of the
-        column of the fit. A document of a known
-        collection has γπ_j as its prior, one of a collection that training did not have γα/Σα, and one without (None)
-        the mean over all. An answer depends on the document's words, its collection and the model's seed alone.
+        A document of a known collection has the prior γπ_j, one of a new collection γα/Σα, and one without a collection
+        (None) the mean over all. The answer for a document depends on its words, its collection and the model alone.
+
+        Parameters
+        ----------
+        X : texts, a data frame, a matrix of counts, a Corpus or anything else that ``fit`` takes
+            The documents.
+        groups : sequence, default=None
+            The collection of each document. None takes their own groups: those of a corpus, or of the column of the
+            fit.
+        **reading
+            As of ``LDA.transform``.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, n_components)
         """
         return self._transform(self._grouped(X, groups, reading))
 
     def explain(self, X: Any, groups: Any = None, **options: Any) -> Any:
-        """As of ``LDA``, with documents' collections as in ``transform``."""
+        """Words of documents that speak for and against topics, as of ``LDA.explain``.
+
+        Parameters
+        ----------
+        X : Corpus, documents × words counts or texts
+            The documents.
+        groups : sequence, default=None
+            Their collections, as of ``transform``.
+        **options
+            As of ``LDA.explain``.
+
+        Returns
+        -------
+        data frame or Rows
+        """
         check_is_fitted(self, "seed_")
         return super().explain(self._grouped(self._corpus_to_explain(X), groups, {}), **options)
 
     def explain_tokens(self, X: Any, groups: Any = None, **options: Any) -> Any:
-        """As of ``LDA``, with documents' collections as in ``transform``."""
+        """Known words in the order of the text with what each contributes, as of ``LDA.explain_tokens``.
+
+        Parameters
+        ----------
+        X : Corpus or texts
+            The documents.
+        groups : sequence, default=None
+            Their collections, as of ``transform``.
+        **options
+            As of ``LDA.explain_tokens``.
+
+        Returns
+        -------
+        data frame or Rows
+        """
         check_is_fitted(self, "seed_")
         return super().explain_tokens(self._grouped(self._corpus_to_explain(X), groups, {}), **options)
 
     def perplexity(self, X: Any, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> float:
-        """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
+        """Held-out perplexity by completion, as of ``LDA.perplexity``.
+
+        Parameters
+        ----------
+        X : documents
+            As of ``transform``; the model has not seen them.
+        groups : sequence, default=None
+            Their collections.
+        **reading
+            As of ``LDA.transform``.
+
+        Returns
+        -------
+        float
+            Lower is better.
+        """
         return self._perplexity(self._grouped(X, groups, reading))
 
     def score(self, X: Any, y: Any = None, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> float:
-        """Mean log probability of a held-out word, −log ``perplexity``: higher is better.
+        """Mean log probability of a held-out word, −log ``perplexity``.
 
-        ``y`` is another place for ``groups``, where scikit-learn's tools pass them.
+        Parameters
+        ----------
+        X : documents
+            As of ``transform``; the model has not seen them.
+        y : sequence, default=None
+            Another place for ``groups``, which scikit-learn's tools know.
+        groups : sequence, default=None
+            Their collections.
+        **reading
+            As of ``LDA.transform``.
+
+        Returns
+        -------
+        float
+            Higher is better.
         """
         if y is not None and groups is not None:
             raise InputError("y is the collection of each document, and so is groups; give one of them alone.")
