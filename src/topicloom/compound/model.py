@@ -23,7 +23,6 @@ from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.reading import check_one_target, read_once
-from topicloom.engine.multipath import DocTopicPaths
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
@@ -31,15 +30,9 @@ from topicloom.engine.stopping import MaxIter
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
-from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler, word_counts
+from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler
 from topicloom.lda.variational.state import VariationalState
-from topicloom.lda.variational_model import (
-    expected_theta,
-    variational_fold,
-    variational_perplexity,
-    variational_plan,
-    warn_not_converged,
-)
+from topicloom.lda.variational_model import variational_plan, warn_not_converged
 from topicloom.numerics.rng import Purpose, stream
 from topicloom.numerics.variates import dirichlets
 
@@ -446,57 +439,6 @@ class CompoundLDA(CollectionModel):
 
     def _probe_names(self) -> list[str]:
         return [*super()._probe_names(), *mixture_probe_names(len(self.collections_))]
-
-    # -- the variational method ----------------------------------------------------------------------------------
-
-    def _word_counts_of(self, chain: Chain) -> FloatArray:
-        return word_counts(chain) if self.method == "vem" else super()._word_counts_of(chain)
-
-    def _doc_topic_of(self, chain: Chain) -> FloatArray:
-        return expected_theta(chain) if self.method == "vem" else super()._doc_topic_of(chain)
-
-    def estimate(self, estimator: Estimator, *, paths: DocTopicPaths = "mean") -> tuple[FloatArray, FloatArray]:
-        """Estimates of θ and φ from the last state of the published chain, as of ``LDA.estimate``.
-
-        Parameters
-        ----------
-        estimator : {"cgs_p", "standard"}
-            How counts are read off the sampled topics.
-        paths : {"mean", "first"}, default="mean"
-            With several paths, which of them θ comes from.
-
-        Returns
-        -------
-        theta, phi : ndarray
-            Of shapes (n_docs, n_components) and (n_components, n_words).
-
-        Raises
-        ------
-        InputError
-            With ``method="vem"``, which draws no topics.
-        """
-        if self.method == "vem":
-            raise InputError(
-                'estimators are ways to read drawn topics, and method="vem" draws none; see doc_topic_ and topic_word_.'
-            )
-        return super().estimate(estimator, paths=paths)
-
-    def _check_tokens(self, corpus: Corpus) -> None:
-        if self.method != "vem":
-            super()._check_tokens(corpus)
-
-    def _fold(self, corpus: Corpus) -> FloatArray:
-        return self._fold_by_method(corpus) if self.method == "vem" else super()._fold(corpus)
-
-    def _word_topics(self, corpus: Corpus) -> FloatArray:
-        return self._fold_by_method(corpus, by_word=True) if self.method == "vem" else super()._word_topics(corpus)
-
-    def _fold_by_method(self, corpus: Corpus, by_word: bool = False) -> FloatArray:
-        own = self._method_options()
-        return variational_fold(self, corpus, "vb", own["mean_change_tol"], own["max_doc_update_iter"], by_word)
-
-    def _perplexity(self, corpus: Corpus) -> float:
-        return variational_perplexity(self, corpus) if self.method == "vem" else super()._perplexity(corpus)
 
     @classmethod
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
