@@ -41,7 +41,15 @@ def __getattr__(name: str) -> Any:
 
 
 def register(name: str, module: str) -> None:
-    """Make a model of your own known to ``load`` and ``resume``: the name of its class, and the module that has it."""
+    """Make a model of your own known to ``load`` and ``resume``.
+
+    Parameters
+    ----------
+    name : str
+        The name of its class.
+    module : str
+        The module that has it.
+    """
     _HOME[name] = module
 
 
@@ -58,7 +66,32 @@ def model_class(stored: Stored) -> Any:
 
 
 def load(path: PathLike) -> Any:
-    """A fitted model, of the class that was saved, from its directory."""
+    """Read a fitted model from the directory that ``save`` or a finished run wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The directory.
+
+    Returns
+    -------
+    model
+        A fitted model of the class that was saved. Corpus and chains are read when they are first used.
+
+    Raises
+    ------
+    StorageError
+        If there is no model, or it is damaged or not finished.
+
+    Examples
+    --------
+    >>> import os, tempfile, topicloom
+    >>> model = topicloom.LDA(2, max_iter=10, random_state=0).fit(["river boat", "money bank"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model"))
+    ...     topicloom.load(os.path.join(folder, "model")).vocabulary_
+    ('bank', 'boat', 'money', 'river')
+    """
     return opened(path, lambda stored: model_class(stored)._load(stored))
 
 
@@ -66,10 +99,45 @@ def resume(
     path: PathLike, *, max_iter: int | None = None, n_jobs: int | None = None, verbose: int | None = None,
     keep_draws: Any = None,
 ) -> Any:  # fmt: skip
-    """Go on with a run from its last checkpoint, or with a finished model to a higher ``max_iter``.
+    """Continue an interrupted run from its last checkpoint, or a finished model to a higher ``max_iter``.
 
-    The finished model equals, bit for bit, one that was never interrupted. A run that keeps draws of functions needs
-    them again, by their names, in ``keep_draws``: files cannot hold them.
+    The finished model equals, bit for bit, one that was never interrupted.
+
+    Parameters
+    ----------
+    path : str or path
+        The directory: the ``checkpoint_dir`` of a fit, or a saved model that has its corpus.
+    max_iter : int, default=None
+        Sweeps in all. None leaves the number as it was.
+    n_jobs : int, default=None
+        Number of threads. None leaves it as it was.
+    verbose : int, default=None
+        1 shows progress. None leaves it as it was.
+    keep_draws : dict, default=None
+        Functions by name, if the run keeps draws of functions: files cannot hold them.
+
+    Returns
+    -------
+    model
+        The fitted model. The directory has it, too.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to continue.
+    StorageError
+        If the directory holds no run, or is damaged.
+
+    Examples
+    --------
+    >>> import os, tempfile, topicloom
+    >>> texts = ["river boat", "money bank"]
+    >>> whole = topicloom.LDA(2, max_iter=20, random_state=0).fit(texts)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = os.path.join(folder, "run")
+    ...     part = topicloom.LDA(2, max_iter=10, random_state=0, checkpoint_dir=run).fit(texts)
+    ...     topicloom.resume(run, max_iter=20).fingerprint_ == whole.fingerprint_
+    True
     """
     stored = Stored.open(path)
     changes = {"max_iter": max_iter, "n_jobs": n_jobs, "verbose": verbose, "keep_draws": keep_draws}

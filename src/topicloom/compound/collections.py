@@ -1,7 +1,7 @@
 """What a fitted model of collections says: mixtures with intervals, differences, trends, new documents, files."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,24 +10,24 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.compound import groups as _groups
 from topicloom.compound import label_draws
 from topicloom.compound import stored_checks as _stored_checks
+from topicloom.compound.grouped import GroupedDocuments
 from topicloom.compound.mixtures import SMALLEST_SHARE
 from topicloom.corpus._checks import as_numbers, check_choice, check_whole, shown
 from topicloom.corpus._columns import restored_groups, saved_groups
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
-from topicloom.corpus.inputs import ReadingBesideGroups
 from topicloom.corpus.stored import check_plain
-from topicloom.engine.estimates import Counts, theta
+from topicloom.engine.estimates import Counts, Estimator, theta
 from topicloom.engine.estimator import tables
-from topicloom.engine.estimator.reading import check_one_target
 from topicloom.engine.multipath import DocTopicPaths, join_documents
 from topicloom.engine.run import Chain
-from topicloom.errors import InputError, UnknownGroupsWarning, warn
+from topicloom.errors import InputError
 from topicloom.evaluation.collections import Change, draw_interval, merged_draws, mixture_difference, mixture_trend
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.checks import Contents
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.model import LDA
+from topicloom.lda.variational.sampler import word_counts
+from topicloom.lda.variational_model import expected_theta, variational_fold, variational_perplexity
 from topicloom.numerics.product import product
 
 By = Callable[[Hashable], Hashable] | Mapping[Hashable, Hashable] | Sequence[Hashable]
@@ -35,24 +35,23 @@ Columns = dict[str, Any]  # of a table: a list or an array each
 _Merged = tuple[tuple[Hashable, ...], Int32Array]
 
 
-class CollectionModel(LDA):
+class CollectionModel(GroupedDocuments):
     """A fitted model of collections. The subclass brings the parameters and ``fit``."""
 
     _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # mixtures are of one chain's topics
-    _TARGET: ClassVar[str | None] = "group"
 
     method: str
     converged_: bool
     burn_in: int | None
 
-    collections_: tuple[Hashable, ...]
     collection_docs_: Int64Array
-    pi_: FloatArray
     pi_draws_: FloatArray
-    gamma_: float
-    collection_prior_: FloatArray
     _sweeps: Int64Array  # of all recorded draws, those of the burn-in included
     _draws: FloatArray
+
+    def _method_options(self) -> dict[str, Any]:
+        """Options of "mgs" and "vem"."""
+        raise NotImplementedError
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -75,7 +74,7 @@ class CollectionModel(LDA):
 
     @property
     def pi_trace_(self) -> tuple[Int64Array, FloatArray]:
-        """Sweeps [S] and draws [S, J, K] of all recorded mixtures, those of the burn-in included."""
+        """Sweeps [S] and draws [S, J, K] of all recorded mixtures, also of the burn-in (tuple of ndarray)."""
         check_is_fitted(self, "seed_")
         return self._sweeps, self._draws
 
@@ -104,6 +103,7 @@ class CollectionModel(LDA):
         level : float, default=0.9
             Probability of the intervals.
         frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
         of : {"population", "documents"}, default="population"
             What a share is. Of the *population*: the mean share in documents like these, of which these are a sample.
             For collections this is π. Of the *documents*: the mean of θ over these documents, which is known better.
@@ -179,9 +179,32 @@ class CollectionModel(LDA):
         )  # fmt: skip
 
     def differences(self, first: Hashable, second: Hashable, *, level: float = 0.9, frame: str | None = None) -> Any:
-        """π of the first collection less that of the second: topic, mean, lower, upper, probability of > 0.
+        """How two collections differ: π of the first less that of the second, for each topic.
 
         Measured coverage of the intervals, and what is too narrow, is as of :meth:`prevalence`.
+
+        Parameters
+        ----------
+        first, second : hashable
+            Labels of two collections.
+        level : float, default=0.9
+            Probability of the intervals.
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
+
+        Returns
+        -------
+        data frame or Rows
+            Columns ``topic``, its ``name`` if any topic has one, ``mean``, ``lower``, ``upper`` and ``probability``,
+            the posterior probability that the first collection has more of the topic.
+
+        Examples
+        --------
+        >>> from topicloom import CompoundLDA
+        >>> texts, groups = ["river boat river", "money bank money"] * 10, ["water", "trade"] * 10
+        >>> model = CompoundLDA(2, max_iter=60, random_state=0).fit(texts, groups=groups)
+        >>> list(model.differences("water", "trade", frame="rows")[0])
+        ['topic', 'mean', 'lower', 'upper', 'probability']
         """
         return to_frame(self._difference_columns(first, second, level), frame)
 
@@ -194,7 +217,7 @@ class CollectionModel(LDA):
         self, order: Sequence[Hashable] | None = None, *, times: Sequence[float] | AnyArray | None = None,
         level: float = 0.9, frame: str | None = None,
     ) -> Any:  # fmt: skip
-        """Slope of each topic's share over collections: topic, mean, lower, upper, probability of rising.
+        """How each topic's share rises or falls over ordered collections.
 
         Parameters
         ----------
@@ -205,11 +228,15 @@ class CollectionModel(LDA):
             years, stand where they are, dates by years, both also if they are text; all others, and those of an
             ``order``, at distances of 1.
         level : float, default=0.9
+            Probability of the intervals.
         frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
 
         Returns
         -------
-        DataFrame
+        data frame or Rows
+            Columns ``topic``, its ``name`` if any topic has one, ``mean``, ``lower`` and ``upper`` of the slope, and
+            ``probability``, the posterior probability that the topic rises.
 
         Notes
         -----
@@ -257,69 +284,56 @@ class CollectionModel(LDA):
             raise InputError(f"{shown(label)} is no collection of this model; choose among {known}.")
         return number
 
-    # -- new documents -------------------------------------------------------------------------------------------
+    # -- the variational method ----------------------------------------------------------------------------------
 
-    def transform(self, X: Any, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> FloatArray:
-        """Topic proportions [D, K] of documents, with topics and mixtures held fixed.
+    def _word_counts_of(self, chain: Chain) -> FloatArray:
+        return word_counts(chain) if self.method == "vem" else super()._word_counts_of(chain)
 
-        ``groups`` has each document's collection; without it the documents' own are taken, those of a corpus or of the
-        column of the fit. A document of a known
-        collection has γπ_j as its prior, one of a collection that training did not have γα/Σα, and one without (None)
-        the mean over all. An answer depends on the document's words, its collection and the model's seed alone.
+    def _doc_topic_of(self, chain: Chain) -> FloatArray:
+        return expected_theta(chain) if self.method == "vem" else super()._doc_topic_of(chain)
+
+    def estimate(self, estimator: Estimator, *, paths: DocTopicPaths = "mean") -> tuple[FloatArray, FloatArray]:
+        """Estimates of θ and φ from the last state of the published chain, as of ``LDA.estimate``.
+
+        Parameters
+        ----------
+        estimator : {"cgs_p", "standard"}
+            How counts are read off the sampled topics.
+        paths : {"mean", "first"}, default="mean"
+            With several paths, which of them θ comes from.
+
+        Returns
+        -------
+        theta, phi : ndarray
+            Of shapes (n_docs, n_components) and (n_components, n_words).
+
+        Raises
+        ------
+        InputError
+            With ``method="vem"``, which draws no topics.
         """
-        return self._transform(self._grouped(X, groups, reading))
-
-    def explain(self, X: Any, groups: Any = None, **options: Any) -> Any:
-        """As of ``LDA``, with documents' collections as in ``transform``."""
-        check_is_fitted(self, "seed_")
-        return super().explain(self._grouped(self._corpus_to_explain(X), groups, {}), **options)
-
-    def explain_tokens(self, X: Any, groups: Any = None, **options: Any) -> Any:
-        """As of ``LDA``, with documents' collections as in ``transform``."""
-        check_is_fitted(self, "seed_")
-        return super().explain_tokens(self._grouped(self._corpus_to_explain(X), groups, {}), **options)
-
-    def perplexity(self, X: Any, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> float:
-        """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
-        return self._perplexity(self._grouped(X, groups, reading))
-
-    def score(self, X: Any, y: Any = None, groups: Any = None, **reading: Unpack[ReadingBesideGroups]) -> float:
-        """Mean log probability of a held-out word, −log ``perplexity``: higher is better.
-
-        ``y`` is another place for ``groups``, where scikit-learn's tools pass them.
-        """
-        if y is not None and groups is not None:
-            raise InputError("y is the collection of each document, and so is groups; give one of them alone.")
-        return -float(np.log(self.perplexity(X, y if groups is None else groups, **reading)))
-
-    def _grouped(self, X: Any, groups: Any, reading: Mapping[str, Any]) -> Corpus:
-        check_is_fitted(self, "seed_")
-        check_one_target(groups, reading, self._TARGET, "groups")
-        new = self._new_corpus(X, reading, roles=("group",) if groups is None else ())
-        corpus = _groups.with_groups(new, groups, every=False)
-        self._report_unknown_groups(corpus)
-        return corpus
-
-    def _report_unknown_groups(self, corpus: Corpus) -> None:
-        if corpus.groups is None:
-            return
-        n = len(self.collections_)
-        rows = _groups.numbers_of(corpus.groups, self.collections_, n, n + 1)
-        if np.all(rows >= n) and np.any(rows == n):
-            label = corpus.groups[int(np.argmax(rows == n))]
-            warn(
-                f"no document is of a collection that the model knows ({label!r} is none); each is taken to be of a "
-                "new one. Give groups=[None, …] for documents of which no collection is known.",
-                UnknownGroupsWarning,
+        if self.method == "vem":
+            raise InputError(
+                'estimators are ways to read drawn topics, and method="vem" draws none; see doc_topic_ and topic_word_.'
             )
+        return super().estimate(estimator, paths=paths)
 
-    def _document_prior(self, corpus: Corpus) -> tuple[FloatArray, Int32Array | None]:
-        if corpus.groups is None:
-            return self.alpha_, None
-        n = len(self.collections_)
-        rows = _groups.numbers_of(corpus.groups, self.collections_, n, n + 1)
-        new = self.collection_prior_ / self.collection_prior_.sum()
-        return np.vstack((self.gamma_ * self.pi_, self.gamma_ * new, self.alpha_)), rows
+    def _check_tokens(self, corpus: Corpus) -> None:
+        if self.method != "vem":
+            super()._check_tokens(corpus)
+
+    def _fold(self, corpus: Corpus) -> FloatArray:
+        return self._fold_by_method(corpus) if self.method == "vem" else super()._fold(corpus)
+
+    def _word_topics(self, corpus: Corpus) -> FloatArray:
+        return self._fold_by_method(corpus, by_word=True) if self.method == "vem" else super()._word_topics(corpus)
+
+    def _fold_by_method(self, corpus: Corpus, by_word: bool = False) -> FloatArray:
+        own = self._method_options()
+        return variational_fold(self, corpus, "vb", own["mean_change_tol"], own["max_doc_update_iter"], by_word)
+
+    def _perplexity(self, corpus: Corpus) -> float:
+        return variational_perplexity(self, corpus) if self.method == "vem" else super()._perplexity(corpus)
 
     # -- files ---------------------------------------------------------------------------------------------------
 

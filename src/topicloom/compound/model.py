@@ -23,7 +23,6 @@ from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.reading import check_one_target, read_once
-from topicloom.engine.multipath import DocTopicPaths
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler
@@ -31,15 +30,9 @@ from topicloom.engine.stopping import MaxIter
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
-from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler, word_counts
+from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler
 from topicloom.lda.variational.state import VariationalState
-from topicloom.lda.variational_model import (
-    expected_theta,
-    variational_fold,
-    variational_perplexity,
-    variational_plan,
-    warn_not_converged,
-)
+from topicloom.lda.variational_model import variational_plan, warn_not_converged
 from topicloom.numerics.rng import Purpose, stream
 from topicloom.numerics.variates import dirichlets
 
@@ -77,38 +70,95 @@ class CompoundLDA(CollectionModel):
     """Compound LDA (George, Xia and Michailidis 2019): documents in collections that share their topics.
 
     Collection j has a mixture of topics π_j ~ Dirichlet(α, …, α), and its documents θ_d ~ Dirichlet(γπ_j). With one
-    collection this is LDA with a learned asymmetric base measure. ``X`` is as in ``LDA``.
+    collection this is LDA with a learned asymmetric base measure.
 
     Parameters
     ----------
-    n_components : number of topics K.
-    method : "ags" draws mixtures by auxiliary variables, "mgs" by Langevin dynamics, each after a sweep that draws
-        topics; "vem" is variational, without sampling.
-    concentration : γ, how close documents are to their collection's mixture. None starts from 1 and is learned.
-    collection_prior : α, a number or one per topic. None learns one number under a gamma prior of shape 1 and rate 1;
-        a dict with ``shape`` and ``rate`` does so under another one.
-    topic_word_prior : η, positive float, or array of shape (n_words,). None starts from 1/K and is learned.
-    mixtures : π, one for all collections [K] or one for each [J, K], if it is known and not to be learned.
-    burn_in, thin : draws of π are kept from sweep ``burn_in`` on (None: of the second half of the sweeps), those
-        of every ``thin``-th sweep. With a ``burn_in`` topics and documents are averaged over these sweeps, too, as in
-        ``LDA``; without, the last sweep is the one sample of them.
-    method_options : dict of options of "mgs" and "vem". Of "mgs": ``n_langevin`` (5), steps in a sweep, and
-        ``target_acceptance`` (0.574), the share of them that is to be accepted. Step sizes are adapted to it for 100
-        sweeps, and never after. A ``burn_in`` of at least 100 keeps none of these. Of "vem": ``tol`` (1e-3), share of
-        tokens that an iteration may move between topics and still count as converged; ``max_doc_update_iter`` (10),
-        rounds per document in an iteration; ``mean_change_tol`` (1e-3), the change per topic at which one is done.
-    learn_priors : None learns the priors that were left as None, True learns γ and η, False none.
-    sampler, sampler_options, estimator, max_iter, keep_draws, n_chains, n_paths, n_shards, seed_words, seed_weight,
-    predict_options, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
+    n_components : int, default=10
+        Number of topics K.
+    method : {"ags", "mgs", "vem"}, default="ags"
+        "ags" draws mixtures by auxiliary variables and "mgs" by Langevin dynamics, each after a sweep that draws
+        topics. "vem" is variational, without sampling.
+    concentration : float, default=None
+        γ, how close documents are to their collection's mixture. None starts at 1 and is learned.
+    collection_prior : float, array-like of shape (n_components,), dict or None, default=1.0
+        α. None learns one number under a gamma prior of shape 1 and rate 1; a dict with ``shape`` and ``rate`` does so
+        under another one.
+    topic_word_prior : float or array-like of shape (n_words,), default=None
+        η. None starts at 1/K and is learned.
+    mixtures : array-like of shape (n_components,) or (n_collections, n_components), default=None
+        π, if it is known and not to be learned.
+    burn_in : int, default=None
+        Draws of π are kept from this sweep on; None keeps those of the second half of the sweeps. With a ``burn_in``,
+        topics and documents are averaged over these sweeps, too; without, the last sweep is the one sample of them.
+    thin : int, default=5
+        Sweeps from one draw to the next.
+    method_options : dict, default=None
+        Options of "mgs" and "vem".
+
+        * ``n_langevin`` (5), of "mgs": steps in a sweep.
+        * ``target_acceptance`` (0.574), of "mgs": share of steps to be accepted. Step sizes are adapted to it for 100
+          sweeps, and never after, so a ``burn_in`` of at least 100 keeps none of these.
+        * ``tol`` (1e-3), of "vem": share of tokens that an iteration may move and still count as converged.
+        * ``max_doc_update_iter`` (10), of "vem": most rounds per document in an iteration.
+        * ``mean_change_tol`` (1e-3), of "vem": change per topic below which a document is done.
+    learn_priors : bool, default=None
+        None learns the priors that were left as None, True learns γ and η, False neither.
+    sampler, sampler_options, estimator, max_iter, keep_draws, n_chains, n_paths, n_shards, seed_words, seed_weight
+        As in ``LDA``.
+    predict_options, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose
+        As in ``LDA``.
 
     Attributes
     ----------
-    collections_, collection_docs_ : labels of the collections, sorted, and their numbers of documents.
-    pi_, pi_draws_ : [J, K] mean of π, and [S, J, K] its posterior draws. ``pi_trace_`` has all recorded ones.
-    gamma_, collection_prior_ : γ and α [K], as given or learned.
-    alpha_ : [K] prior of a document of which no collection is known: γ times the mean of π.
-    components_, topic_word_, doc_topic_, beta_, chains_, best_chain_, log_joint_, traces_, draws_, vocabulary_,
-    empty_docs_, n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
+    collections_ : tuple
+        Labels of the collections, sorted.
+    collection_docs_ : ndarray of shape (n_collections,)
+        Number of documents of each collection.
+    pi_ : ndarray of shape (n_collections, n_components)
+        Posterior mean of the mixtures.
+    pi_draws_ : ndarray of shape (n_draws, n_collections, n_components)
+        Posterior draws of the mixtures.
+    pi_trace_ : tuple of ndarray
+        Sweeps, and all recorded draws.
+    gamma_ : float
+        γ, as given or learned.
+    collection_prior_ : ndarray of shape (n_components,)
+        α, as given or learned.
+    alpha_ : ndarray of shape (n_components,)
+        Prior of a document of which no collection is known: γ times the mean of π.
+    beta_ : ndarray of shape (n_words,)
+        η, as given or learned.
+    components_ : ndarray of shape (n_components, n_words)
+        Expected counts of words in topics, plus η.
+    topic_word_ : ndarray of shape (n_components, n_words)
+        Probability of each word in each topic.
+    doc_topic_ : ndarray of shape (n_docs, n_components)
+        Share of each topic in each training document.
+    converged_ : bool
+        Of "vem": whether the published chain has converged.
+    vocabulary_ : tuple of str
+        The words.
+    log_joint_ : ndarray of shape (n_chains,)
+        Last log p(w, z | π, γ, η) of each chain, or its bound.
+    chains_, best_chain_, trace_, traces_, draws_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+        As in ``LDA``.
+
+    See Also
+    --------
+    LDA : Documents without collections.
+    topicloom.explore.plots.by_group : Shares of topics by collection, as a picture.
+
+    Examples
+    --------
+    >>> from topicloom import CompoundLDA
+    >>> texts = ["river boat river", "boat river boat", "money bank money", "bank money bank"] * 5
+    >>> groups = ["water", "water", "trade", "trade"] * 5
+    >>> model = CompoundLDA(2, max_iter=60, random_state=0).fit(texts, groups=groups)
+    >>> model.collections_, model.pi_.shape
+    (('trade', 'water'), (2, 2))
+    >>> len(model.prevalence(frame="rows"))
+    4
     """
 
     _DOC_PRIOR: ClassVar[str] = "concentration"
@@ -199,9 +249,27 @@ class CompoundLDA(CollectionModel):
     ) -> Self:  # fmt: skip
         """Learn topics, and each collection's mixture of them.
 
-        ``groups`` has the collection of each document, a label of any hashable kind. ``y`` is the same, in the place
-        where scikit-learn's tools pass it. Without both the documents' own groups are taken: those of a corpus, or of a
-        column, ``fit(frame, text="body", group="year")``. All else is as of ``LDA.fit``.
+        Parameters
+        ----------
+        X : texts, a data frame, a matrix of counts, a Corpus or anything else that ``LDA.fit`` takes
+            The documents.
+        y : sequence, default=None
+            Another place for ``groups``, which scikit-learn's tools know.
+        groups : sequence of hashable labels of shape (n_docs,), default=None
+            The collection of each document. None takes the documents' own groups: those of a corpus, or of a column,
+            ``fit(frame, text="body", group="year")``.
+        callbacks, **reading
+            As of ``LDA.fit``.
+
+        Returns
+        -------
+        self : CompoundLDA
+            The fitted model.
+
+        Raises
+        ------
+        InputError
+            If a document has no collection, or ``groups`` and ``y`` differ.
         """
         inputs.check_callbacks(callbacks)
         self._plan(0)  # parameters first: they are quicker to check than data
@@ -210,10 +278,22 @@ class CompoundLDA(CollectionModel):
         return super().fit(corpus, callbacks=callbacks)
 
     def fit_transform(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> FloatArray:
-        """Learn, and give the topic proportions of the same documents, sampled anew as those of new ones.
+        """Learn, then return the topic shares of the same documents, found as those of new ones.
 
-        With ``groups`` each has the prior of its collection; with ``y`` it is ``fit(X, y).transform(X)``, as of every
-        transformer of scikit-learn, whose ``transform`` is not given ``y``.
+        Parameters
+        ----------
+        X : texts, a data frame, a matrix of counts, a Corpus or anything else that ``fit`` takes
+            The documents.
+        y : sequence, default=None
+            The collections. The result is ``fit(X, y).transform(X)``, as of every transformer of scikit-learn.
+        groups : sequence, default=None
+            The collections. Each document then has the prior of its collection in the result, too.
+        **fit_params
+            Other arguments of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, n_components)
         """
         how = {name: fit_params.pop(name) for name in list(fit_params) if name in ReadingBesideGroups.__annotations__}
         check_one_target(y, how, self._TARGET)
@@ -359,39 +439,6 @@ class CompoundLDA(CollectionModel):
 
     def _probe_names(self) -> list[str]:
         return [*super()._probe_names(), *mixture_probe_names(len(self.collections_))]
-
-    # -- the variational method ----------------------------------------------------------------------------------
-
-    def _word_counts_of(self, chain: Chain) -> FloatArray:
-        return word_counts(chain) if self.method == "vem" else super()._word_counts_of(chain)
-
-    def _doc_topic_of(self, chain: Chain) -> FloatArray:
-        return expected_theta(chain) if self.method == "vem" else super()._doc_topic_of(chain)
-
-    def estimate(self, estimator: Estimator, *, paths: DocTopicPaths = "mean") -> tuple[FloatArray, FloatArray]:
-        """As of ``LDA``."""
-        if self.method == "vem":
-            raise InputError(
-                'estimators are ways to read drawn topics, and method="vem" draws none; see doc_topic_ and topic_word_.'
-            )
-        return super().estimate(estimator, paths=paths)
-
-    def _check_tokens(self, corpus: Corpus) -> None:
-        if self.method != "vem":
-            super()._check_tokens(corpus)
-
-    def _fold(self, corpus: Corpus) -> FloatArray:
-        return self._fold_by_method(corpus) if self.method == "vem" else super()._fold(corpus)
-
-    def _word_topics(self, corpus: Corpus) -> FloatArray:
-        return self._fold_by_method(corpus, by_word=True) if self.method == "vem" else super()._word_topics(corpus)
-
-    def _fold_by_method(self, corpus: Corpus, by_word: bool = False) -> FloatArray:
-        own = self._method_options()
-        return variational_fold(self, corpus, "vb", own["mean_change_tol"], own["max_doc_update_iter"], by_word)
-
-    def _perplexity(self, corpus: Corpus) -> float:
-        return variational_perplexity(self, corpus) if self.method == "vem" else super()._perplexity(corpus)
 
     @classmethod
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:

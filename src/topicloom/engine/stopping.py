@@ -27,7 +27,7 @@ _NEGLIGIBLE = {"alpha_sum": 1e-4, "beta_mean": 0.0, "probes": 1e-4}  # the same 
 
 @dataclass(frozen=True)
 class Converged:
-    """A value of ``max_iter``: make sweeps until the chains agree.
+    """A value of ``max_iter``: make sweeps until the chains agree. ``max_iter="auto"`` is ``Converged()``.
 
     Parameters
     ----------
@@ -56,7 +56,18 @@ class Converged:
     max_sweeps: int = 10_000
 
     def looks(self) -> Iterator[int]:
-        """The sweeps after which chains are compared."""
+        """The sweeps after which chains are compared.
+
+        Yields
+        ------
+        int
+
+        Examples
+        --------
+        >>> from topicloom import Converged
+        >>> list(Converged(first=100, max_sweeps=500).looks())
+        [100, 200, 400, 500]
+        """
         sweeps = min(self.first, self.max_sweeps)
         while sweeps < self.max_sweeps:
             yield sweeps
@@ -64,11 +75,32 @@ class Converged:
         yield self.max_sweeps
 
     def next_look(self, done: int) -> int:
-        """The first of them that is not before ``done``."""
+        """The first of these sweeps that is not before another.
+
+        Parameters
+        ----------
+        done : int
+            Sweeps made.
+
+        Returns
+        -------
+        int
+        """
         return next((sweeps for sweeps in self.looks() if sweeps >= done), self.max_sweeps)
 
     def look_after(self, done: int) -> int | None:
-        """The next one after the look at ``done``; None if that was the last."""
+        """The next of these sweeps after another.
+
+        Parameters
+        ----------
+        done : int
+            Sweeps after which the chains were compared.
+
+        Returns
+        -------
+        int or None
+            None if that was the last.
+        """
         return next((sweeps for sweeps in self.looks() if sweeps > done), None)
 
 

@@ -1,4 +1,4 @@
-"""How much memory a fit will take, told before it starts."""
+"""How much memory a fit will need, reported before it starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,23 @@ from topicloom.lda.gibbs.word_order import AT_ONCE
 
 
 class Sizes(NamedTuple):
-    """What is known of a corpus before it is there."""
+    """The size of a corpus, for an estimate before the corpus exists.
+
+    Parameters
+    ----------
+    n_docs : int
+        Number of documents.
+    n_words : int
+        Number of distinct words.
+    n_tokens : int
+        Number of tokens.
+
+    Examples
+    --------
+    >>> from topicloom.lda.memory import Sizes
+    >>> Sizes(n_docs=1000, n_words=500, n_tokens=80_000).n_tokens
+    80000
+    """
 
     n_docs: int
     n_words: int
@@ -45,7 +61,42 @@ class _Room(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Bytes by what they are for. Tokens and assignments of a mapped corpus are in files, not in memory."""
+    """Bytes of memory by what they are for. It prints as a sentence.
+
+    Tokens and assignments of a mapped corpus are in files, not in memory.
+
+    Parameters
+    ----------
+    tokens : int
+        Word numbers, 4 bytes each. With several paths once for each, beside the corpus itself.
+    assignments : int
+        The tokens' topics, 2 bytes each (4 beyond 65,536 topics), of all chains.
+    documents : int
+        What grows with documents and words alone: pointers, lengths, priors, vocabulary.
+    counts : int
+        Counts of words in topics, of all chains.
+    sweep : int
+        What sweeps need beside these.
+    averages : int
+        Sums over kept samples.
+    estimates : int
+        Expected counts and φ, when the fit ends. Two thirds of it stay.
+    doc_topic : int
+        θ, when it is first asked for.
+    mapped : bool, default=False
+        Whether tokens and assignments are in files.
+    draws : int, default=0
+        Draws of θ and φ that are kept.
+
+    Examples
+    --------
+    >>> from topicloom.lda.memory import Sizes, estimate
+    >>> plan = estimate(Sizes(n_docs=10_000, n_words=5_000, n_tokens=1_000_000), n_topics=100, sampler="dense")
+    >>> plan.tokens, plan.assignments, plan.counts
+    (4000000, 2000000, 2000800)
+    >>> plan.sampling < plan.peak
+    True
+    """
 
     tokens: int  # word numbers, 4 bytes each; of several paths once for each, beside the corpus itself
     assignments: int  # the tokens' topics, 2 bytes each (4 beyond 65,536 topics), of all chains
@@ -60,17 +111,18 @@ class MemoryPlan:
 
     @property
     def in_files(self) -> int:
+        """Bytes in files instead of memory (int)."""
         return self.tokens + self.assignments if self.mapped else 0
 
     @property
     def sampling(self) -> int:
-        """Memory while the chains run."""
+        """Bytes of memory while the chains run (int)."""
         everything = self.tokens + self.assignments + self.documents + self.counts + self.sweep + self.averages
         return everything + self.draws - self.in_files
 
     @property
     def peak(self) -> int:
-        """Memory at the most, θ left out."""
+        """Most bytes of memory, without θ (int)."""
         return self.sampling - self.sweep + max(self.sweep, self.estimates)
 
     def __str__(self) -> str:
@@ -100,11 +152,44 @@ def estimate(
     n_paths: int = 1,
     draws: int = 0,
 ) -> MemoryPlan:
-    """What a fit of LDA on the corpus, or on one of these sizes, will take.
+    """How much memory a fit of ``LDA`` will need.
 
-    ``averaged`` is for a fit with ``burn_in``, which keeps sums over samples, and ``draws`` are the bytes of the draws
-    that one chain keeps. The interpreter and its libraries, some
-    150 MB, come on top.
+    The interpreter and its libraries, about 150 MB, come on top.
+
+    Parameters
+    ----------
+    corpus : Corpus or Sizes
+        The corpus, or the size of one.
+    n_topics : int
+        Number of topics.
+    sampler : str, default="auto"
+        As of ``LDA``.
+    n_chains : int, default=1
+        Number of chains.
+    n_mh : int, default=2
+        Steps per token of the samplers "mh" and "warp".
+    averaged : bool, default=False
+        Whether the fit has a ``burn_in``, and so keeps sums over samples.
+    n_paths : int, default=1
+        Paths per chain.
+    draws : int, default=0
+        Bytes of the draws that one chain keeps.
+
+    Returns
+    -------
+    MemoryPlan
+
+    Raises
+    ------
+    InputError
+        If a number is below 1.
+
+    Examples
+    --------
+    >>> from topicloom.lda.memory import Sizes, estimate
+    >>> plan = estimate(Sizes(n_docs=500_000, n_words=50_000, n_tokens=100_000_000), n_topics=1000, sampler="sparse")
+    >>> f"{plan.sampling / 1e9:.1f} GB"
+    '1.0 GB'
     """
     if min(n_topics, n_chains, n_paths) < 1:
         raise InputError(f"n_topics={n_topics}, n_chains={n_chains} and n_paths={n_paths} must be at least 1.")

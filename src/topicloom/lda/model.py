@@ -28,60 +28,147 @@ FIRST_PATH = 'doc_topic_ is the mean over paths; estimate(..., paths="first") gi
 class LDA(PlainTopics):
     """Latent Dirichlet allocation by Gibbs sampling.
 
-    Used as scikit-learn's ``LatentDirichletAllocation`` is, and samples from the true posterior. ``X`` is a
-    ``Corpus``, a documents × words count matrix (dense, sparse or a data frame), texts, or a data frame with its column
-    of texts (``fit(frame, text="review")``); docs/corpus.md has all kinds.
-    ``VariationalLDA`` has the deterministic approximations.
+    Samples from the exact posterior, and is used like ``LatentDirichletAllocation`` of scikit-learn.
 
     Parameters
     ----------
-    n_components : number of topics K.
-    doc_topic_prior, topic_word_prior : Dirichlet parameters α (number, or one per topic) and β (number, or one per
-        word), from 1e-12 to 1e12. None starts from 1/K and is learned (see ``learn_priors``).
-    sampler : which kernel draws the topics; "auto" chooses.
-    estimator : "cgs_p" for dense estimates from the sampled topics (lower perplexity at the cost of about one sweep),
-        "standard" for the usual ones.
-    max_iter : number of sweeps, "auto" (until several chains agree) or a ``Converged`` with other limits.
-    burn_in, thin : with ``burn_in=None`` the last sweep is the one sample; otherwise counts are averaged over sweeps
-        ``burn_in``, ``burn_in + thin``, … Topics of one chain may drift, so average only
-        over a stretch in which it has settled.
-    keep_draws : which draws to keep at sweeps ``burn_in``, ``burn_in + thin``, …, which must be set. "theta", "phi", a
-        list of these, or a dict of functions by name, each called as ``function(theta, phi)`` to give a number or an
-        array of one shape. A function that names ``alpha`` or ``vocabulary`` as keyword-only parameters is given these,
-        too. "theta" in such a dict stands for θ itself: ``{"theta": "theta"}``. They are in ``draws_``.
-    n_chains : independent chains; the one with the highest joint probability is published, all are kept in ``chains_``.
-    n_paths : paths of a chain: assignments of topics to all tokens that share their topic-word counts, so that φ has a
-        posterior proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
-    n_shards : parts into which documents and words are cut so that threads can share a sweep. One part is the exact
-        sampler, on one thread; more are an approximation in the topic totals alone, and let ``n_jobs`` threads work.
-    sampler_options : dict of options of the sampler. ``n_mh`` (2): steps per token of "mh" and "warp".
-        ``start_sweeps`` (0): if above 0, chains start with so many sweeps of half as many topics again, the most
-        similar of which are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
-    learn_priors : None learns the priors that were left as None, True learns both, False none. α becomes asymmetric, β
-        stays symmetric.
-    seed_words : {topic: [words]} or a list of lists: words that are to be found in a topic.
-    seed_weight : prior weight of a seed word in its topic, as a share of the word's count.
-    predict_options : dict that says how topics of new documents are found. ``method`` ("cvb0"): "cvb0" computes the
-        expected counts of topics, "gibbs" draws topics. Of "cvb0": ``tol`` (0.03), the share of a document's tokens
-        that the last round may still move, and ``max_iter`` (50), rounds at most. Of "gibbs": ``burn_in`` (20), sweeps
-        before the first sample; ``thin`` (2), sweeps from one sample to the next; ``n_samples`` (5), samples of a
-        chain; ``n_chains`` (2), chains per document; ``estimator`` (as ``estimator`` above), how counts are read off
-        the samples. An option of one method chooses that method.
-    trace_every : sweeps between records of the joint probability.
-    checkpoint_dir, checkpoint_every : where, and after how many sweeps, to save a run for ``topicloom.resume``.
-    n_jobs : threads. They change no result.
-    random_state : seed.
-    verbose : 1 shows progress.
+    n_components : int, default=10
+        Number of topics K.
+    doc_topic_prior : float or array-like of shape (n_components,), default=None
+        Dirichlet parameter α of documents, from 1e-12 to 1e12. None starts at 1/K and is learned, see ``learn_priors``.
+    topic_word_prior : float or array-like of shape (n_words,), default=None
+        Dirichlet parameter β of topics, within the same bounds. None starts at 1/K and is learned.
+    sampler : {"auto", "dense", "sparse", "words", "mh", "partial", "warp"}, default="auto"
+        How topics are drawn. All but "warp" are exact. "auto" takes the quickest of "dense", "sparse" and "words" for
+        each sweep.
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+        How estimates are read off the sampled topics. "cgs_p" gives dense estimates with lower perplexity, at the cost
+        of about one sweep. "standard" counts topics.
+    max_iter : int, "auto" or Converged, default=500
+        Number of sweeps. "auto" continues until several chains agree, ``Converged(...)`` does so with other limits.
+    burn_in : int, default=None
+        None takes the last sweep as the one sample. Otherwise counts are averaged over sweeps ``burn_in``,
+        ``burn_in + thin``, … Topics of one chain may drift, so average only where it has settled.
+    thin : int, default=10
+        Sweeps from one sample to the next.
+    keep_draws : str, list of str, or dict, default=None
+        Draws to keep in ``draws_`` at the sweeps that ``burn_in`` and ``thin`` name; ``burn_in`` must be set. "theta",
+        "phi", a list of these, or a dict of functions by name. Each function is called as ``function(theta, phi)`` and
+        returns a number or an array of one shape. If it has keyword-only parameters ``alpha`` or ``vocabulary``, it is
+        given these, too. ``{"theta": "theta"}`` keeps θ itself beside functions.
+    n_chains : int, default=1
+        Independent chains. The one with the highest joint probability is published, and ``chains_`` has all.
+    n_paths : int, default=1
+        Paths per chain: assignments of topics to all tokens that share their topic-word counts. The posterior of φ is
+        then proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
+    n_shards : int, default=1
+        Parts into which documents and words are cut so that threads can share a sweep. 1 is the exact sampler. More are
+        an approximation in the topic totals alone.
+    sampler_options : dict, default=None
+        Options of the sampler.
+
+        * ``n_mh`` (2): steps per token of "mh" and "warp".
+        * ``start_sweeps`` (0): above 0, chains start with this many sweeps of half as many topics again. The most
+          similar topics are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
+    learn_priors : bool, default=None
+        None learns the priors that were left as None, True learns both, False neither. α becomes asymmetric, β stays
+        symmetric.
+    seed_words : dict of int to list of str, or list of lists of str, default=None
+        Words to be found in a topic, by the number of the topic.
+    seed_weight : float, default=0.5
+        Prior weight of a seed word in its topic, as a share of the word's count. From 1e-12 to 1e12.
+    predict_options : dict, default=None
+        How topics of new documents are found.
+
+        * ``method`` ("cvb0"): "cvb0" computes expected counts of topics, "gibbs" draws topics. An option of one method
+          chooses that method.
+        * ``tol`` (0.03), of "cvb0": share of a document's tokens that the last round may still move.
+        * ``max_iter`` (50), of "cvb0": most rounds over a document.
+        * ``burn_in`` (20), of "gibbs": sweeps before the first sample.
+        * ``thin`` (2), of "gibbs": sweeps from one sample to the next.
+        * ``n_samples`` (5), of "gibbs": samples per chain.
+        * ``n_chains`` (2), of "gibbs": chains per document.
+        * ``estimator``, of "gibbs": as ``estimator`` above, for new documents alone.
+    trace_every : int, default=10
+        Sweeps between records of the joint probability.
+    checkpoint_dir : str or path, default=None
+        A new or empty directory for checkpoints, from which ``topicloom.resume`` continues, and for the finished model.
+    checkpoint_every : int, default=50
+        Sweeps between checkpoints.
+    n_jobs : int, default=None
+        Number of threads. None is 1, -1 is all cores. They change no result.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same model, bit for bit.
+    verbose : int, default=0
+        1 shows progress on standard error.
 
     Attributes
     ----------
-    components_ : [K, V] expected counts plus β. ``topic_word_`` is the same, normalised.
-    doc_topic_ : [D, K] topic proportions of the training documents.
-    alpha_, beta_ : the priors, as given or learned.
-    chains_, best_chain_, log_joint_, traces_ : the chains, the number of the one published, the last joint log
-        probability of each, and what was recorded along them.
-    draws_ : draws [chains, draws, …] by name, as ``keep_draws`` asked for; θ and φ in single precision.
-    vocabulary_, empty_docs_, n_iter_, interrupted_, seed_, fingerprint_
+    components_ : ndarray of shape (n_components, n_words)
+        Expected counts of words in topics, plus β.
+    topic_word_ : ndarray of shape (n_components, n_words)
+        Probability of each word in each topic: ``components_``, normalised.
+    doc_topic_ : ndarray of shape (n_docs, n_components)
+        Share of each topic in each training document.
+    alpha_ : ndarray of shape (n_components,)
+        Prior of documents, as given or learned.
+    beta_ : ndarray of shape (n_words,)
+        Prior of topics, as given or learned.
+    vocabulary_ : tuple of str
+        The words.
+    topic_names_ : tuple of str or None
+        Names of topics, see ``set_topic_names``.
+    chains_ : list of Chain
+        All chains, with their states.
+    best_chain_ : int
+        Number of the published chain.
+    log_joint_ : ndarray of shape (n_chains,)
+        Last joint log probability of each chain.
+    trace_ : Trace
+        What was recorded along the published chain.
+    traces_ : tuple of Trace
+        The same, of each chain.
+    verdict_ : str or None
+        Whether the chains agree, in one line.
+    draws_ : dict of str to ndarray of shape (n_chains, n_draws, ...)
+        Draws that ``keep_draws`` asked for; θ and φ in single precision.
+    corpus_ : Corpus
+        The training corpus.
+    empty_docs_ : ndarray of bool, of shape (n_docs,)
+        Training documents without any token.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if the model was fitted on a data frame of counts.
+    n_iter_ : int
+        Sweeps of the published chain.
+    interrupted_ : bool
+        Whether the fit was ended by Ctrl-C.
+    fit_seconds_ : float
+        Wall-clock time of the fit.
+    seed_ : int
+        The seed that was used.
+    published_by_ : {"best", "medoid", "merged"}
+        How the published chain was chosen.
+    fingerprint_ : str
+        A hash of all published numbers.
+
+    See Also
+    --------
+    VariationalLDA : The same model by deterministic approximations; takes fractional counts.
+    CompoundLDA : Documents in collections.
+    topicloom.diagnostics.diagnose : Whether chains agree.
+
+    Examples
+    --------
+    >>> from topicloom import LDA
+    >>> texts = ["a boat on the river", "the river and its boats", "a bank lends money", "the money of a bank"] * 5
+    >>> model = LDA(2, max_iter=50, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0)
+    >>> model = model.fit(texts, stop_words="english")
+    >>> sorted(sorted(words) for words in model.top_words(2))
+    [['bank', 'money'], ['boat', 'river']]
+    >>> model.transform(["a boat and a river"]).shape
+    (1, 2)
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
@@ -164,7 +251,7 @@ class LDA(PlainTopics):
 
     @property
     def partial_fit(self) -> Any:
-        """Not there: a sampler needs all documents at once. The error names what learns from a stream."""
+        """Does not exist: a sampler needs all documents at once. The error names what learns from a stream."""
         raise AttributeError(
             f"{type(self).__name__} has no method 'partial_fit', since it needs all documents at once; use "
             'VariationalLDA with method="scvb0" or method="svb".'
@@ -180,14 +267,20 @@ class LDA(PlainTopics):
         y : None
             Not used.
         callbacks : sequence of callables, default=()
-            Each is given the chain after every sweep; a true answer stops it there.
+            Each is called with the chain after every sweep. If it returns something true, that chain stops.
         **reading
             How ``X`` is read: ``text="review"`` and other columns of a frame; ``stop_words``, ``min_df``, ``missing``
-            and other options of texts (docs/corpus.md). New documents are read alike.
+            and other options of ``topicloom.from_texts``. New documents are read alike.
 
         Returns
         -------
-        self
+        self : LDA
+            The fitted model.
+
+        Raises
+        ------
+        InputError
+            If a parameter or the documents are not what they must be; the message says what to do.
 
         Examples
         --------
@@ -281,9 +374,30 @@ class LDA(PlainTopics):
     # -- several paths -------------------------------------------------------------------------------------------
 
     def estimate(self, estimator: Estimator, *, paths: DocTopicPaths = "mean") -> tuple[FloatArray, FloatArray]:
-        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state.
+        """Estimates of θ and φ from the last state of the published chain, by either estimator.
 
-        With several paths θ comes from the "mean" of their counts, or from the "first" path's.
+        Parameters
+        ----------
+        estimator : {"cgs_p", "standard"}
+            How counts are read off the sampled topics, whatever the parameter ``estimator`` says.
+        paths : {"mean", "first"}, default="mean"
+            With several paths, θ from the mean of their counts, or from the first path's.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_docs, n_components)
+            Topic shares of the training documents.
+        phi : ndarray of shape (n_components, n_words)
+            Word probabilities of the topics.
+
+        Examples
+        --------
+        >>> from topicloom import LDA
+        >>> from topicloom.datasets import bars
+        >>> model = LDA(4, max_iter=10, random_state=0).fit(bars(side=2, n_docs=30).corpus)
+        >>> theta, phi = model.estimate("standard")
+        >>> theta.shape, phi.shape
+        ((30, 4), (4, 4))
         """
         inputs.check_choice("paths", paths, DOC_TOPIC_PATHS)
         return self._estimate(estimator, paths)

@@ -30,38 +30,94 @@ from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps
 class VariationalLDA(StreamedTopics):
     """Latent Dirichlet allocation by variational inference: deterministic, and with fractional counts too.
 
-    ``X`` is as in ``LDA``, whose samplers give the true posterior.
+    An approximation of the posterior that ``LDA`` samples from. It says when it has converged, takes weights such as
+    tf-idf, and can learn from a stream (``partial_fit``).
 
     Parameters
     ----------
-    n_components : int, default 10
+    n_components : int, default=10
         Number of topics K.
-    method : {"cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"}, default "cvb0"
+    method : {"cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"}, default="cvb0"
         Collapsed inference with means alone ("cvb0") or with variances ("cvb"), a reference for small corpora
-        ("cvb_exact"), variational Bayes ("vb"), and, from minibatches with memory for words × topics alone, "scvb0" and
-        "svb".
-    doc_topic_prior, topic_word_prior, learn_priors, seed_words, seed_weight : as in ``LDA``.
-    max_iter : int, default 500
-        Number of iterations, at most.
-    tol : float, default 1e-3
-        Share of tokens that an iteration may move between topics and still count as converged.
-    max_doc_update_iter, mean_change_tol : int and float
-        Rounds per document in an iteration (new documents may have ten times as many), and the change per topic at
-        which a document is done.
-    batch_size, learning_offset, learning_decay : documents of a minibatch, and its step (offset + t)^(−decay), of
-        "scvb0" and "svb".
-    total_samples : number of documents in all, for ``partial_fit``.
-    new_words : {"ignore", "add"}, default "ignore"
+        ("cvb_exact"), or variational Bayes ("vb"). "scvb0" and "svb" are the stochastic forms, which learn from
+        minibatches and need memory for words × topics alone.
+    doc_topic_prior, topic_word_prior, learn_priors, seed_words, seed_weight
+        As in ``LDA``.
+    max_iter : int, default=500
+        Most iterations.
+    tol : float, default=1e-3
+        The fit has converged after an iteration that moves less than this share of the tokens between topics.
+    max_doc_update_iter : int, default=10
+        Most rounds per document in an iteration of "vb" and "svb". New documents may have ten times as many.
+    mean_change_tol : float, default=1e-3
+        Change per topic below which a document is done.
+    batch_size : int, default=128
+        Documents per minibatch of "scvb0" and "svb".
+    learning_offset : float, default=10.0
+        Step t of a stream has the size (``learning_offset`` + t) to the power −``learning_decay``.
+    learning_decay : float, default=0.7
+        See ``learning_offset``.
+    total_samples : float, default=1e6
+        Number of documents in all, for ``partial_fit``.
+    new_words : {"ignore", "add"}, default="ignore"
         What ``partial_fit`` does with words that a stream has not seen before: leave them out, or add them to the
         vocabulary in the order of their arrival.
-    n_chains, n_shards, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose : as in ``LDA``.
+    n_chains, n_shards, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose
+        As in ``LDA``.
 
     Attributes
     ----------
-    components_, topic_word_, doc_topic_, alpha_, beta_, chains_, best_chain_, traces_, vocabulary_, empty_docs_,
-    n_iter_, interrupted_, seed_, fingerprint_ : as in ``LDA``.
-    log_joint_ : bound of each chain; of a stream, its last minibatch's part.
-    converged_ : whether the published chain has converged.
+    components_ : ndarray of shape (n_components, n_words)
+        Expected counts of words in topics, plus β.
+    topic_word_ : ndarray of shape (n_components, n_words)
+        Probability of each word in each topic.
+    doc_topic_ : ndarray of shape (n_docs, n_components)
+        Share of each topic in each training document.
+    alpha_ : ndarray of shape (n_components,)
+        Prior of documents, as given or learned.
+    beta_ : ndarray of shape (n_words,)
+        Prior of topics, as given or learned.
+    converged_ : bool
+        Whether the published chain has converged.
+    log_joint_ : ndarray of shape (n_chains,)
+        Bound of each chain. Of a stream, its last minibatch's part.
+    trace_ : Trace
+        What was recorded along the published chain: ``log_joint`` has the bound, ``change`` the share of tokens moved.
+    traces_ : tuple of Trace
+        The same, of each chain.
+    vocabulary_ : tuple of str
+        The words.
+    chains_ : list of Chain
+        All chains, with their states.
+    best_chain_ : int
+        Number of the published chain, which has the best bound.
+    empty_docs_ : ndarray of bool, of shape (n_docs,)
+        Training documents without any token.
+    n_features_in_ : int
+        Number of words.
+    n_iter_ : int
+        Iterations of the published chain.
+    interrupted_ : bool
+        Whether the fit was ended by Ctrl-C.
+    seed_ : int
+        The seed that was used.
+    fingerprint_ : str
+        A hash of all published numbers.
+
+    See Also
+    --------
+    LDA : The same model by exact sampling.
+
+    Examples
+    --------
+    >>> from topicloom import VariationalLDA
+    >>> from topicloom.datasets import bars
+    >>> corpus = bars(n_docs=100).corpus
+    >>> model = VariationalLDA(10, random_state=0).fit(corpus)
+    >>> model.converged_, model.doc_topic_.shape
+    (True, (100, 10))
+    >>> VariationalLDA(10, random_state=0).fit(corpus.to_matrix() * 0.5).topic_word_.shape  # fractional counts
+    (10, 25)
     """
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
@@ -137,9 +193,30 @@ class VariationalLDA(StreamedTopics):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
-        """Learn topics. Each callback is given the chain after every iteration; a true answer stops it there.
+        """Learn topics.
 
-        ``X`` and keyword arguments that say how it is read are as of ``LDA.fit``.
+        Parameters
+        ----------
+        X : texts, lists of words, spaCy Docs, bags of words, a data frame, AnnData, a matrix or a Corpus
+            The documents, as ``topicloom.as_corpus`` takes them. A matrix may have fractional counts.
+        y : None
+            Not used.
+        callbacks : sequence of callables, default=()
+            Each is called with the chain after every iteration. If it returns something true, that chain stops.
+        **reading
+            How ``X`` is read, as of ``LDA.fit``.
+
+        Returns
+        -------
+        self : VariationalLDA
+            The fitted model.
+
+        Examples
+        --------
+        >>> from topicloom import VariationalLDA
+        >>> texts = ["river bank river", "money bank loan", "river boat", "money market loan"]
+        >>> VariationalLDA(2, random_state=0).fit(texts).transform(["river boat"]).shape
+        (1, 2)
         """
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
@@ -194,7 +271,18 @@ class VariationalLDA(StreamedTopics):
         return expected_theta(chain)
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
-        """Refused: there are no drawn topics to read."""
+        """Not available: a variational method draws no topics that could be read in several ways.
+
+        Parameters
+        ----------
+        estimator : {"cgs_p", "standard"}
+            Not used.
+
+        Raises
+        ------
+        InputError
+            Always. ``doc_topic_`` and ``topic_word_`` have the estimates.
+        """
         raise InputError(
             f'estimators are ways to read drawn topics, and method="{self.method}" draws none; see doc_topic_ and '
             "topic_word_."
@@ -219,9 +307,27 @@ class VariationalLDA(StreamedTopics):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: Any, *, corpus: bool = True) -> None:
-        """Write the model to a directory. Without the ``corpus`` it holds no training data and cannot be resumed.
+        """Write the model to a directory, from which ``topicloom.load`` reads it.
 
-        A stream that was fed by ``partial_fit`` has kept no text; its state is saved, so that it can go on.
+        A stream that was fed by ``partial_fit`` has kept no text. Its state is saved, so that it can continue.
+
+        Parameters
+        ----------
+        path : str or path
+            The directory. A model that is there is replaced.
+        corpus : bool, default=True
+            Whether to save the training corpus and the chains. Without them the model cannot be resumed.
+
+        Examples
+        --------
+        >>> import os, tempfile, topicloom
+        >>> stream = topicloom.VariationalLDA(2, method="scvb0", total_samples=4, random_state=0)
+        >>> stream = stream.partial_fit(["river bank river", "money bank loan"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stream.save(os.path.join(folder, "stream"))
+        ...     again = topicloom.load(os.path.join(folder, "stream"))
+        ...     again.partial_fit(["river bank", "money loan"]).n_iter_
+        2
         """
         super().save(path, corpus=corpus)
 

@@ -22,9 +22,29 @@ class Explored:
     """What every fitted model has from above."""
 
     def explore(self, path: Any, **options: Any) -> Path:
-        """Write the model as one HTML file to look at, with no network; ``topicloom.explore.explore`` has the options.
+        """Write the model as one HTML file to look at, which needs no network.
 
-        Returns the path.
+        Parameters
+        ----------
+        path : str or path
+            The file to write. One that is there is replaced.
+        **options
+            As of :func:`topicloom.explore.explore`: ``texts``, ``documents``, ``text_length``, ``title``, ``level`` and
+            ``held_out``.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from topicloom import LDA
+        >>> model = LDA(2, max_iter=10, random_state=0).fit(["river boat", "money bank"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.explore(os.path.join(folder, "topics.html"), title="Two topics").name
+        'topics.html'
         """
         check_is_fitted(self, "seed_")
         page: Path = above("explore")(self, path, **options)

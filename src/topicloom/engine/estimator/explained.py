@@ -141,8 +141,8 @@ class ExplainedTopics:
             values of each document. None takes all. Of two classes it is the predicted one.
         top : int, default=10
             Words for, and as many against. None takes all words.
-        frame : {"pandas", "polars", "pyarrow"}, optional
-            Kind of the frame.
+        frame : {"pandas", "polars", "pyarrow", "rows"}, default=None
+            Kind of table. None takes the first of them that is installed.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class ExplainedTopics:
         >>> from topicloom import LabeledLDA
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
-        >>> model.explain(["a team, a match, a law"], labels="sport", top=2, frame="pandas")["word"].tolist()
+        >>> model.explain(["team law match"], labels="sport", top=2, frame="pandas")["word"].tolist()
         ['match', 'team']
         """
         check_is_fitted(self, "seed_")
@@ -190,7 +190,7 @@ class ExplainedTopics:
         >>> from topicloom import LabeledLDA
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
-        >>> tokens = model.explain_tokens(["A match! A team."], labels="sport", frame="pandas")
+        >>> tokens = model.explain_tokens(["A match! A team!"], labels="sport", frame="pandas")
         >>> tokens[["start", "end", "word"]].values.tolist()
         [[2, 7, 'match'], [11, 15, 'team']]
         """

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from hashlib import blake2b
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -24,9 +22,10 @@ from topicloom.engine import checkpoint, draws, stopping
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
 from topicloom.engine.estimator.above import Explored
 from topicloom.engine.estimator.judged import JudgedChains
+from topicloom.engine.estimator.learned import LearnedState
 from topicloom.engine.estimator.names import NamedTopics, SavedNames
 from topicloom.engine.progress import announce, progress
-from topicloom.engine.run import Callback, Chain, Plan, Trace, run_chains, start_chain
+from topicloom.engine.run import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
 from topicloom.engine.threads import joblib_workers, resolve_jobs
 from topicloom.errors import StorageError
@@ -51,7 +50,7 @@ class Problem(NamedTuple):
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
 
 
-class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimator):  # type: ignore[misc]
+class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimator):  # type: ignore[misc]
     """A model that is fitted by chains. Subclasses bring parameters, and say how their problem is stated."""
 
     max_iter: stopping.MaxIter
@@ -67,25 +66,34 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
 
     _PUBLISHES: ClassVar[tuple[str, ...]] = ("best", "medoid")  # how the published chain may be chosen
 
-    best_chain_: int
     fit_seconds_: float
     interrupted_: bool
     log_joint_: FloatArray
     n_iter_: int
-    seed_: int
-    traces_: tuple[Trace, ...]
-    _corpus: Corpus | None
-    _chains: list[Chain] | None
-    _published_by: str = "best"  # how ``best_chain_`` was chosen
     _matches: Int64Array | None = None  # [chains, K] topics that are merged into each topic; −1 where a chain has none
-    _stored: Stored | None  # where a loaded model finds its corpus and chains
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
         parameters.refuse_unknown_names(cls, params)
         return object.__new__(cls)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, as of every estimator of scikit-learn."""
+        """Set parameters by name, as of every estimator of scikit-learn.
+
+        Parameters
+        ----------
+        **params
+            Parameters of the constructor.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from topicloom import LDA
+        >>> LDA(10).set_params(n_components=20)
+        LDA(n_components=20)
+        """
         parameters.refuse_old_names(type(self), params)
         super().set_params(**params)
         return self
@@ -119,10 +127,6 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
     def _beside_corpus(self) -> dict[str, Part]:
         """What a model was fitted to beside the corpus, as files."""
         return {}
-
-    def _fitted_numbers(self) -> list[Any]:
-        """All numbers that the model publishes or predicts with."""
-        raise NotImplementedError
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         """A warning where a run has ended without having converged."""
@@ -253,94 +257,36 @@ class FittedModel(Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, Ba
     def _load_chain(self, stored: Stored, index: int, problem: Problem) -> Chain:
         return checkpoint.load_chain(stored, index, problem.sampled, problem.sampler, problem.plan, **problem.sizes)
 
-    # -- what was learned ----------------------------------------------------------------------------------------
-
-    @property
-    def fingerprint_(self) -> str:
-        """A hash of all numbers that the model publishes or predicts with: equal for equal models."""
-        check_is_fitted(self, "seed_")
-        digest = blake2b(digest_size=16)
-        for array in self._fitted_numbers():
-            digest.update(np.ascontiguousarray(array, np.float64).data)
-        return digest.hexdigest()
-
-    def _names_key(self) -> str:
-        return self.fingerprint_
-
-    @property
-    def published_by_(self) -> str:
-        """How the published chain was chosen: "best", "medoid", or "merged" with the others."""
-        check_is_fitted(self, "seed_")
-        return self._published_by
-
-    @property
-    def trace_(self) -> Trace:
-        """What was recorded along the published chain."""
-        return self.traces_[self.best_chain_]
-
-    @property
-    def corpus_(self) -> Corpus:
-        """The training corpus (read on first use from a loaded model's directory)."""
-        check_is_fitted(self, "seed_")
-        if self._corpus is None:
-            stored = self._stored_in()
-            if not stored.has(CORPUS):
-                raise StorageError(f"the model in {stored.folder} was saved without its corpus, so this is not known.")
-            corpus = checkpoint.read_corpus(stored)
-            self._check_corpus(stored.path(CORPUS), corpus)
-            self._corpus = corpus
-        return self._corpus
-
-    def _corpus_at_hand(self) -> Corpus | None:
-        """The training corpus, if the model has it or can read it."""
-        known = self._corpus is not None or (self._stored is not None and self._stored.has(CORPUS))
-        return self.corpus_ if known else None
-
-    def _check_corpus(self, path: Path, corpus: Corpus) -> None:
-        """Refuse a corpus that a model cannot have been fitted on or, if it is fitted, was not."""
-        raise NotImplementedError
-
-    def _corpus_in(self, stored: Stored) -> Corpus:
-        """The corpus of a directory: that of this model, if it is fitted, otherwise that of a run."""
-        if hasattr(self, "seed_"):
-            return self.corpus_
-        corpus = checkpoint.read_corpus(stored)
-        self._check_corpus(stored.path(CORPUS), corpus)
-        return corpus
-
-    def _stored_in(self) -> Stored:
-        if self._stored is None:
-            raise StorageError("this model was fed by partial_fit, which keeps no documents, so this is not known.")
-        return self._stored
-
-    @property
-    def chains_(self) -> list[Chain]:
-        """All chains, with their states (read on first use from a loaded model's directory)."""
-        check_is_fitted(self, "seed_")
-        if self._chains is None:
-            stored = self._stored_in()
-            with stored_checks.parameters_of(stored):
-                problem = self._stored_problem(stored, self.seed_)
-                chains = [self._load_chain(stored, index, problem) for index in range(len(self.traces_))]
-            stored_checks.check_published(stored.folder, self, chains)
-            draws.check_same_shapes(stored.folder, chains)
-            self._chains = chains
-        return self._chains
-
-    @property
-    def draws_(self) -> dict[str, AnyArray]:
-        """Kept draws [chains, draws, …] by name: what ``keep_draws`` asked for, at each kept sweep of every chain.
-
-        Topics are numbered as each chain numbers them. Of chains that were stopped at different sweeps there are as
-        many draws as all have. The arrays are copies; ``chains_[i].draws.arrays`` are those of one chain.
-        """
-        check_is_fitted(self, "seed_")
-        return draws.together(self.chains_) if getattr(self, "keep_draws", None) else {}
-
     # -- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: Any, *, corpus: bool = True) -> None:
-        """Write the model to a directory. Without the ``corpus`` it holds no training data and cannot be resumed."""
+        """Write the model to a directory, from which ``topicloom.load`` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            The directory. A model that is there is replaced when the new one is complete.
+        corpus : bool, default=True
+            Whether to save the training corpus and the chains. Without them the directory holds no training data, and
+            the model can be used but not resumed.
+
+        Raises
+        ------
+        InputError
+            If the directory holds other files.
+        StorageError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile, topicloom
+        >>> model = topicloom.LDA(2, max_iter=10, random_state=0).fit(["river boat", "money bank"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "model"))
+        ...     again = topicloom.load(os.path.join(folder, "model"))
+        >>> again.fingerprint_ == model.fingerprint_
+        True
+        """
         check_is_fitted(self, "seed_")
         kind, params = type(self).__name__, self._params_to_save(None)
         save_model(as_path(path), kind, params, self.seed_, self._parts(corpus), self._names_part())

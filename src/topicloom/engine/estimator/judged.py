@@ -43,9 +43,17 @@ class JudgedChains:
 
     @property
     def verdict_(self) -> str | None:
-        """Whether the chains agree, in one line; None if that cannot be told from what they have recorded.
+        """Whether the chains agree, in one line (str); None if too little has been recorded to judge.
 
         ``topicloom.diagnostics.diagnose`` says more.
+
+        Examples
+        --------
+        >>> from topicloom import LDA
+        >>> from topicloom.datasets import bars
+        >>> model = LDA(5, n_chains=2, max_iter=40, trace_every=2, random_state=0).fit(bars(n_docs=40).corpus)
+        >>> "R-hat" in model.verdict_
+        True
         """
         check_is_fitted(self, "seed_")
         if not self._samples or not all(trace.probes for trace in self.traces_):

@@ -25,10 +25,12 @@ class LabelSets(NamedTuple):
 
     @property
     def n_docs(self) -> int:
+        """Number of documents."""
         return len(self.ptr) - 1
 
     @property
     def sizes(self) -> Int64Array:
+        """Number of labels of each document."""
         return np.diff(self.ptr)
 
     @property
@@ -111,6 +113,7 @@ def sets_of(truth: BoolArray) -> LabelSets:
 
 
 def indicator(sets: LabelSets) -> BoolArray:
+    """Label sets as a matrix [D, K]: the inverse of ``sets_of``."""
     out = np.zeros((sets.n_docs, sets.n_labels), bool)
     out[np.repeat(np.arange(sets.n_docs), sets.sizes), sets.label] = True
     return out
@@ -124,6 +127,7 @@ def without(sets: LabelSets, docs: BoolArray) -> LabelSets:
 
 
 def sorted_names(names: Iterable[Hashable]) -> AnyArray:
+    """The names of labels, sorted; all must be strings, or none."""
     found = list(names)
     if not found:
         raise InputError("no document has a label; at least one is needed to learn from.")
@@ -207,8 +211,10 @@ def _name_lists(y: Any, n_docs: int) -> list[tuple[Any, ...]]:
 
 
 def classes_to_bytes(classes: AnyArray) -> AnyArray:
+    """Names of classes as a file has them."""
     return to_bytes(classes.tolist())
 
 
 def classes_from_bytes(stored: AnyArray) -> AnyArray:
+    """The same, from a file."""
     return np.array(from_bytes(stored))

@@ -67,7 +67,7 @@ class NamedTopics:
 
     @property
     def topic_names_(self) -> Names:
-        """Name of each topic, None for one that has none."""
+        """Name of each topic, None where there is none (tuple of str or None). See ``set_topic_names``."""
         check_is_fitted(self, "seed_")
         own = self._own_names()
         given = self._topic_names or (None,) * len(own)
@@ -78,11 +78,12 @@ class NamedTopics:
 
         Parameters
         ----------
-        names : sequence of str, dict or path
+        names : sequence of str, dict, path or None
             * a sequence: the name of each topic, None for one without;
-            * a dict: names by topic, which is given by its number or the name that it has. Other topics keep theirs;
+            * a dict: names by topic, which is given by its number or its present name. Other topics keep theirs, and
               None takes a name away;
-            * the path of a JSON file: one that the explorer exported, or one that holds such a list or dict.
+            * the path of a JSON file: one that the explorer exported, or one that holds such a list or dict;
+            * None takes all names away.
         any_model : bool, default=False
             Whether to take an exported file of another model. Topic numbers of two models have nothing in common.
 
@@ -114,6 +115,15 @@ class NamedTopics:
 
     def topic_labels(self, n_words: int = 3) -> list[str]:
         """A line per topic: its name if it has one, otherwise the words that are most relevant to it (λ = 0.6).
+
+        Parameters
+        ----------
+        n_words : int, default=3
+            Words of a topic that has no name.
+
+        Returns
+        -------
+        list of str
 
         Examples
         --------

@@ -42,7 +42,7 @@ class ReportedLabels:
         >>> from topicloom import LabeledLDA
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
-        >>> report = model.label_report(["team, goal", "a law"], [["sport"], ["state"]])
+        >>> report = model.label_report(["team match", "law"], [["sport"], ["state"]])
         >>> report.names, report.support.tolist(), report.averages["micro"]["f1"]
         (('sport', 'state'), [1, 1], 1.0)
         """

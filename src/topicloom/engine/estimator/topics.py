@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array
 from topicloom.corpus.corpus import Corpus, TextOptions
-from topicloom.corpus.inputs import Reading
 from topicloom.corpus.stored import saved_options
 from topicloom.corpus.text_options import restored
 from topicloom.engine.checks import TOPICS, Recorded
@@ -21,8 +19,9 @@ from topicloom.engine.estimator.explained import ExplainedTopics
 from topicloom.engine.estimator.fitted import FittedModel, Problem
 from topicloom.engine.estimator.function_words import report_function_words
 from topicloom.engine.estimator.matrices import checked_matrix
-from topicloom.engine.estimator.names import Topic
-from topicloom.engine.estimator.reading import check_one_target, new_corpus, read_once, training_corpus
+from topicloom.engine.estimator.new_documents import NOTHING, NewDocuments
+from topicloom.engine.estimator.reading import check_one_target, new_corpus, training_corpus
+from topicloom.engine.estimator.topic_tables import TopicTables
 from topicloom.engine.estimator.transforming import TransformsFiles
 from topicloom.engine.estimator.vocabulary import NamedWords
 from topicloom.engine.expected_counts import expected_counts
@@ -37,14 +36,14 @@ from topicloom.files.checks import Contents
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _MANY_UNKNOWN = 0.2  # share of unknown words in a batch from which a warning is due
 
 
 class TopicModel(
     TransformsFiles,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
+    NewDocuments,
+    TopicTables,
     ExplainedTopics,
     FittedModel,
     NamedWords,
@@ -69,7 +68,6 @@ class TopicModel(
 
     _DOC_PRIOR: ClassVar[str] = "doc_topic_prior"
     _TOPICS: ClassVar[str] = "topics"
-    _TARGET: ClassVar[str | None] = None  # the column of a frame that may stand for y
 
     @property
     def _recorded(self) -> Recorded:
@@ -148,10 +146,12 @@ class TopicModel(
 
     @property
     def components_(self) -> FloatArray:
+        """Expected counts of words in topics, plus β: array of shape (n_topics, n_words)."""
         return self._by_word.T
 
     @property
     def topic_word_(self) -> FloatArray:
+        """Probability of each word in each topic: array of shape (n_topics, n_words)."""
         return self._phi_by_word.T
 
     @property
@@ -160,6 +160,7 @@ class TopicModel(
 
     @property
     def doc_topic_(self) -> FloatArray:
+        """Share of each topic in each training document, of shape (n_docs, n_topics). Made on first use."""
         check_is_fitted(self, "seed_")
         if self._doc_topic is None:
             if self._matches is None:
@@ -179,7 +180,28 @@ class TopicModel(
         return [self._by_word, self.alpha_, self.beta_, self.log_joint_, *merged]
 
     def estimate(self, estimator: Estimator) -> tuple[FloatArray, FloatArray]:
-        """(θ [D, K], φ [K, V]) of the training corpus by either estimator, from the published chain's last state."""
+        """Estimates of θ and φ from the last state of the published chain, by either estimator.
+
+        Parameters
+        ----------
+        estimator : {"cgs_p", "standard"}
+            How counts are read off the sampled topics, whatever the parameter ``estimator`` says.
+
+        Returns
+        -------
+        theta : ndarray of shape (n_docs, n_topics)
+            Topic shares of the training documents.
+        phi : ndarray of shape (n_topics, n_words)
+            Word probabilities of the topics.
+
+        Examples
+        --------
+        >>> from topicloom import LDA
+        >>> model = LDA(2, max_iter=10, random_state=0).fit(["river boat", "money bank", "river bank"])
+        >>> theta, phi = model.estimate("standard")
+        >>> theta.shape, phi.shape
+        ((3, 2), (2, 4))
+        """
         return self._estimate(estimator, "mean")
 
     def _estimate(self, estimator: Estimator, paths: DocTopicPaths) -> tuple[FloatArray, FloatArray]:
@@ -190,26 +212,6 @@ class TopicModel(
         return self._theta(counts, chain, paths), (by_word / by_word.sum(axis=0)).T
 
     # -- new documents -------------------------------------------------------------------------------------------
-
-    def transform(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
-        """Topic proportions [D, K] of documents, with the topics held fixed.
-
-        ``X`` is read as in the fit: texts are cut alike, and of a frame the same columns are taken, unless ``text=`` or
-        another keyword argument names others.
-
-        A document's answer depends on its words and the model's seed alone: not on its batch, its row or ``n_jobs``.
-        A document without a known word gets the prior's mean.
-        """
-        check_is_fitted(self, "seed_")
-        return self._transform(self._new_corpus(X, reading))
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
-        """Learn, and give what ``transform`` says of the same documents, which are read once: a generator will do."""
-        how = {name: fit_params.pop(name) for name in list(fit_params) if name in Reading.__annotations__}
-        check_one_target(y, how, self._TARGET)
-        X = read_once(X, how)
-        self.fit(X, y, **fit_params)
-        return self._transform(self._new_corpus(X))
 
     def _transform(self, corpus: Corpus) -> FloatArray:
         alpha, rows = self._document_prior(corpus)
@@ -246,11 +248,6 @@ class TopicModel(
         assert counts is not None
         return counts
 
-    def perplexity(self, X: Any, **reading: Unpack[Reading]) -> float:
-        """Held-out perplexity by completion: topics from one half of each document, words of the other scored."""
-        check_is_fitted(self, "seed_")
-        return self._perplexity(self._new_corpus(X, reading))
-
     def _perplexity(self, corpus: Corpus) -> float:
         alpha, rows = self._document_prior(corpus)
         return self._completion(corpus, self.topic_word_, alpha, rows, self._prediction())
@@ -265,57 +262,13 @@ class TopicModel(
             topics, alpha, corpus, alpha_row=rows, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs), **how._asdict()
         )
 
-    def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
-        """Mean log probability of a held-out word, −log ``perplexity``: higher is better."""
-        return -float(np.log(self.perplexity(X, **reading)))
-
-    # -- tables --------------------------------------------------------------------------------------------------
-
-    def topics_frame(self, n_words: int = 10, *, frame: str | None = None) -> Any:
-        """The likeliest words of each topic: topic, rank, word, probability.
-
-        ``frame`` is "pandas", "polars", "pyarrow" or "rows"; by default the first of them that is installed, where
-        "rows" (``topicloom.corpus.Rows``) needs nothing.
-
-        If topics have names, there is a column ``name``; it is empty for those that have none.
-        """
-        check_is_fitted(self, "seed_")
-        return tables.topics_frame(self.topic_word_, self.vocabulary_, n_words, frame, self.topic_names_)
-
-    def doc_topics_frame(self, X: Any = None, *, frame: str | None = None, **reading: Unpack[Reading]) -> Any:
-        """Topic proportions with document ids, of the training documents or of ``X``.
-
-        The column of a topic is its name, or ``topic_3`` for topic 3 if it has none.
-        """
-        check_is_fitted(self, "seed_")
-        if X is None:
-            return tables.doc_topics_frame(self.corpus_, self.doc_topic_, frame, self.topic_names_)
-        corpus = self._new_corpus(X, reading, report=False)  # ``transform`` does
-        return tables.doc_topics_frame(corpus, np.asarray(self.transform(corpus)), frame, self.topic_names_)
-
-    def top_docs(
-        self, topic: Topic, n_docs: int = 10, *, text_length: int | None = 200, frame: str | None = None
-    ) -> Any:
-        """Training documents with the largest share of a topic, which is given by its number or its name.
-
-        If the corpus keeps its texts, there is a column ``text``, with each cut to ``text_length`` characters; None
-        leaves them whole, 0 leaves them out.
-        """
-        check_is_fitted(self, "seed_")
-        return tables.top_docs(
-            self.corpus_, self.doc_topic_, self._topic_number(topic), n_docs, frame, text_length=text_length
-        )
-
-    def top_words(self, n_words: int = 10) -> list[list[str]]:
-        """The likeliest words of each topic."""
-        check_is_fitted(self, "seed_")
-        return tables.top_words(self.topic_word_, self.vocabulary_, n_words)
+    # -- shown ---------------------------------------------------------------------------------------------------
 
     def _html_content(self) -> html.Content:
         return html.topic_content(self)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Names of what ``transform`` gives: of each topic its name or label, or ``lda3`` for topic 3 of an LDA.
+        """Names of the columns of ``transform``: names or labels of topics, or ``lda3`` for topic 3 of an LDA.
 
         Parameters
         ----------
@@ -325,13 +278,20 @@ class TopicModel(
         Returns
         -------
         ndarray of str objects, of shape (n_topics,)
+
+        Examples
+        --------
+        >>> from topicloom import LDA
+        >>> model = LDA(2, max_iter=10, random_state=0).fit(["river boat", "money bank"])
+        >>> model.set_topic_names({1: "banks"}).get_feature_names_out().tolist()
+        ['lda0', 'banks']
         """
         plain = super().get_feature_names_out(input_features).tolist()
         return np.array(tables.named_columns(plain, self.topic_names_), dtype=object)
 
     # -- input ---------------------------------------------------------------------------------------------------
 
-    def _training_corpus(self, X: Any, reading: Mapping[str, Any] = _NOTHING, y: Any = None) -> Corpus:
+    def _training_corpus(self, X: Any, reading: Mapping[str, Any] = NOTHING, y: Any = None) -> Corpus:
         """Documents to learn from; ``y`` is what they are given beside them, and not read here."""
         check_one_target(y, reading, self._TARGET)
         corpus = training_corpus(self, X, reading)
@@ -355,7 +315,7 @@ class TopicModel(
         return checked_matrix(self, X, reset=reset)
 
     def _new_corpus(
-        self, X: Any, reading: Mapping[str, Any] = _NOTHING, *, roles: Sequence[str] = (), report: bool = True
+        self, X: Any, reading: Mapping[str, Any] = NOTHING, *, roles: Sequence[str] = (), report: bool = True
     ) -> Corpus:
         """New documents; ``roles`` are what is wanted of a frame beside its texts."""
         corpus = new_corpus(self, X, reading, roles)
