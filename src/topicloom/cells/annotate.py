@@ -13,7 +13,7 @@ from topicloom.errors import InputError
 
 
 def annotate(adata: Any, model: Any, *, transform: bool | None = None) -> None:
-    """Write a model's topics into an AnnData object, for scanpy and others to go on with.
+    """Write a model's topics into an AnnData object, for scanpy and other tools.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from topicloom.models import LDA
 
 NewInput = Annotated[
-    list[Path] | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
+    list[Path] | None, typer.Argument(metavar="[INPUT]", help="Held-out documents.", show_default=False)
 ]
 
 GroupColumn = Annotated[
@@ -37,9 +37,9 @@ def topics(
     output: Output,
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic.")] = 10,
 ) -> None:
-    """Show the topics of a model: their share of the corpus and their likeliest words.
+    """Show the topics of a model: their shares of the corpus and their most probable words.
 
-    The table for programs has a line for each topic and rank: topic, rank, word, probability.
+    The table for programs has one row per topic and rank: topic, rank, word, probability.
     """
     model = load_topics(directory)
     output.show(lambda: topic_words(model, words), lambda: show_topics(model, words), lambda: _topics(model, words))
@@ -108,7 +108,7 @@ def transform(
     reading: Reading,
     input: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[INPUT]", help="New documents; without them, those of the fit.", show_default=False),
+        typer.Argument(metavar="[INPUT]", help="New documents (default: those of the fit).", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
@@ -120,7 +120,7 @@ def transform(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Give the topic proportions of documents.
+    """Compute the topic shares of documents.
 
     A document's answer depends on its words and the model alone, not on the other documents of the file.
     """
@@ -173,7 +173,7 @@ def _records(corpus: "Corpus", theta: "FloatArray") -> Iterator[dict[str, Any]]:
 
 
 def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray", names: Any = None) -> None:
-    """A line a document: id, tokens, unknown tokens, and its share of each topic, by its name if it has one."""
+    """One line per document: id, tokens, unknown tokens, and its share of each topic, by its name if it has one."""
     from topicloom.engine.estimator.tables import topic_columns
 
     header = ["id", "tokens", "unknown"]
@@ -249,7 +249,7 @@ def evaluate(
     ] = None,
     coherence: Annotated[str, typer.Option(help="c_npmi, u_mass or c_v.")] = "c_npmi",
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic for coherence.")] = 10,
-    particles: Annotated[int, typer.Option(help="Particles of left-to-right.")] = 20,
+    particles: Annotated[int, typer.Option(help="Particles, for left-to-right.")] = 20,
     label_column: Annotated[str | None, typer.Option(help="Column that holds labels (default: as in the fit).")] = None,
     group_column: GroupColumn = None,
     response_column: Annotated[
@@ -259,9 +259,9 @@ def evaluate(
 ) -> None:
     """Score a model: what it predicts of held-out documents, and how good its topics are.
 
-    Perplexity is by completion: topics from one half of each document, words of the other half scored. Coherence is
-    measured in the training corpus. A model that predicts labels is scored by them: F1 of the label sets, measures of
-    the ranking, calibration.
+    Perplexity is by completion: one half of each document gives the topics, the words of the other half are scored.
+    Coherence is measured in the training corpus. A model that predicts labels is scored by them: F1 of the label sets,
+    measures of the ranking, calibration.
     """
     from topicloom import evaluation
 

@@ -124,7 +124,7 @@ def _reordered(corpus: Corpus, order: Any) -> Corpus:
 
 
 def read_txt(files: Files, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
-    """One document a line; a blank line is a document without words."""
+    """One document per line; a blank line is a document without words."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         for number, line in enumerate(text_lines(source, encoding), 1):
@@ -179,7 +179,7 @@ def _whole(source: Source, encoding: str, max_size: int | None) -> str:
 
 
 def read_mallet(files: Files, vocabulary: Vocabulary, *, encoding: str = "utf-8", **options: Any) -> Corpus:
-    """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
+    """One document per line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _mallet_rows(source, encoding)
@@ -227,7 +227,7 @@ def read_jsonl(
     encoding: str = "utf-8",
     **options: Any,
 ) -> Corpus:
-    """One JSON object a line."""
+    """One JSON object per line."""
     roles, text_options = split_roles(options)
 
     def rows(_: str, source: Source) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Sequences of symbols as a corpus that keeps its order, a document a sequence; everything is checked first."""
+"""Sequences of symbols as a corpus that keeps its order, one document per sequence; everything is checked first."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise

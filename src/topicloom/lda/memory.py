@@ -1,4 +1,4 @@
-"""How much memory a fit will take, told before it starts."""
+"""How much memory a fit will need, computed before it starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
