@@ -44,7 +44,7 @@ class Labeling:
         "counts"
     )
     label_rule: Annotated[
-        str, Option(help="How many labels a document gets: meta, count, threshold or proportional.")
+        str, Option(help="How many labels each document gets: meta, count, threshold or proportional.")
     ] = "meta"
     n_labels: Annotated[int | None, Option(help="Labels per document, for the rule count.")] = None
     holdout: Annotated[
@@ -131,7 +131,7 @@ def predict(
     rule: Annotated[
         str | None,
         typer.Option(
-            help="How many labels a document gets: meta, count, threshold or proportional (default: as in the fit)."
+            help="How many labels each document gets: meta, count, threshold or proportional (default: as in the fit)."
         ),
     ] = None,
     n_labels: Annotated[int | None, typer.Option(help="Labels per document, for the rule count.")] = None,
