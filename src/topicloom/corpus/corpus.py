@@ -63,11 +63,49 @@ class Pairs(NamedTuple):
 class Corpus:
     """Documents as a stream of word numbers, with everything that is known about each document.
 
-    ``words[doc_ptr[d]:doc_ptr[d + 1]]`` are the words of document ``d``. With ``weights`` each entry of the
-    stream stands for that much of a token (tf-idf, say) and samplers, which need whole tokens, refuse the
-    corpus. ``ordered`` says whether the stream keeps the order of the text. Arrays are made read-only; rows
-    are never dropped, so metadata stay aligned, and empty documents are marked by ``empty_docs``. ``texts`` are the
-    original texts, if they were kept; no model is fitted to them, and ``fingerprint`` leaves them out.
+    The words of document ``d`` are ``words[doc_ptr[d]:doc_ptr[d + 1]]``. A corpus never changes; arrays are read-only.
+    Rows are never dropped, so metadata stay aligned. Make one with :func:`from_texts`, :func:`from_matrix`,
+    :func:`from_frame` or :func:`read`.
+
+    Parameters
+    ----------
+    words : array of int, shape (n_tokens,)
+        Word number of each token, document after document.
+    doc_ptr : array of int, shape (n_docs + 1,)
+        Where each document begins; the last entry is the number of tokens.
+    vocabulary : sequence of str
+        The words.
+    weights : array of float, shape (n_tokens,), default=None
+        What each entry counts (tf-idf, say). Samplers need whole tokens and refuse a corpus with weights.
+    ordered : bool, default=False
+        Whether words are in the order of the text.
+    ids : sequence of str, default=None
+        Names of the documents.
+    labels : sequence of sequence of str, default=None
+        Labels of each document.
+    groups : sequence of hashable, default=None
+        Group of each document, such as its collection.
+    responses : array of float, shape (n_docs,), default=None
+        Numbers to predict.
+    times : array, shape (n_docs,), default=None
+        Times: numbers, dates or text.
+    unknown : array of int, shape (n_docs,), default=None
+        Tokens of each document outside of a given vocabulary.
+    text_options : TextOptions, default=None
+        How texts were cut into words.
+    reading : mapping, default=None
+        Columns and options by which files or frames were read.
+    texts : sequence of str, default=None
+        The original texts. They change no fit and no ``fingerprint``.
+
+    Examples
+    --------
+    >>> from topicloom import Corpus
+    >>> corpus = Corpus([0, 1, 1, 2], [0, 2, 4], ["river", "water", "money"], ids=["a", "b"])
+    >>> corpus
+    Corpus(2 documents, 3 words, 4 tokens, with ids)
+    >>> corpus.to_matrix().toarray().tolist()
+    [[1, 1, 0], [0, 1, 1]]
     """
 
     words: Int32Array
@@ -377,11 +415,33 @@ def from_matrix(
     max_df: int | float = 1.0,
     max_words: int | None = None,
 ) -> Corpus:
-    """Corpus from a documents × words count matrix (any scipy sparse format, or dense).
+    """Corpus from a documents × words matrix of counts.
 
-    Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the
-    words are named ``word0``, ``word1``, … ``min_df``, ``max_df`` and ``max_words`` leave words out as
-    ``Corpus.prune`` does.
+    If all entries are whole numbers, they become tokens. Otherwise all become ``weights`` of one entry per document and
+    word. A matrix keeps no word order, so ``ordered`` is False.
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix, shape (n_docs, n_words)
+        Counts, none of them negative.
+    vocabulary : sequence of str, default=None
+        The words; ``word0``, ``word1``, … by default.
+    ids, labels, groups, responses, times : sequence, default=None
+        Metadata, one entry per document.
+    min_df, max_df : int or float, default=1 and 1.0
+        Least and largest number (an int) or share (a float) of documents with a word; others are left out.
+    max_words : int, default=None
+        Keep only this many of the most frequent words.
+
+    Returns
+    -------
+    Corpus
+
+    Examples
+    --------
+    >>> from topicloom import from_matrix
+    >>> from_matrix([[2, 0, 1], [0, 3, 1]], ["river", "money", "bank"])
+    Corpus(2 documents, 3 words, 7 tokens)
     """
     pruning = Pruning(min_df, max_df, max_words).check()
     matrix = as_csr(X)

@@ -214,11 +214,38 @@ def _known(corpus: Corpus, reading: Mapping[str, Any]) -> Corpus:
 def write(
     corpus: Corpus, path: PathLike, format: str | None = None, *, vocabulary: PathLike | None = None
 ) -> list[Path]:
-    """Write the corpus in another tool's format and return the files written; ``.gz`` names are gzipped.
+    """Write a corpus in another tool's format.
 
-    Formats that hold word numbers (uci, ldac, svmlight, mtx, npz) get their words in ``<path>.vocab`` or in the
-    file ``vocabulary``, and svmlight the names of labels in ``<path>.labels``. mallet keeps ids and labels, jsonl
-    all metadata, svmlight responses or else labels, the others none.
+    Formats with word numbers (uci, ldac, svmlight, mtx, npz) have their words in a second file. Metadata are kept as far
+    as the format can: mallet keeps ids and labels, jsonl all metadata, svmlight responses or otherwise labels (with
+    their names in ``<path>.labels``), the others none.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    path : path
+        File to write. It is compressed if its name ends in ``.gz``.
+    format : str, default=None
+        "uci", "ldac", "svmlight", "mtx", "npz", "txt", "mallet" or "jsonl". None decides by the name.
+    vocabulary : path, default=None
+        File for the words, if they are not in the file itself; ``<path>.vocab`` by default.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import from_texts, read
+    >>> from topicloom.corpus.formats import write
+    >>> files = write(from_texts(["river water", "money bank"]), Path(mkdtemp()) / "texts.ldac")
+    >>> [file.name for file in files]
+    ['texts.ldac', 'texts.ldac.vocab']
+    >>> read(files[0])
+    Corpus(2 documents, 4 words, 4 tokens)
     """
     target = as_path(path)
     name = _format_of(target, format)
