@@ -181,6 +181,7 @@ def in_reference() -> set[str]:
 MODULES = (
     "topicloom",
     "topicloom.datasets",
+    "topicloom.cells",
     "topicloom.evaluation",
     "topicloom.diagnostics",
     "topicloom.explore.plots",

@@ -216,9 +216,9 @@ def write(
 ) -> list[Path]:
     """Write a corpus in another tool's format.
 
-    Formats with word numbers (uci, ldac, svmlight, mtx, npz) have their words in a second file. Metadata are kept as far
-    as the format can: mallet keeps ids and labels, jsonl all metadata, svmlight responses or otherwise labels (with
-    their names in ``<path>.labels``), the others none.
+    Formats with word numbers (uci, ldac, svmlight, mtx, npz) have their words in a second file. Of the metadata, mallet
+    keeps ids and labels, jsonl keeps all, and svmlight keeps responses or otherwise labels (with their names in
+    ``<path>.labels``). The others keep none.
 
     Parameters
     ----------

@@ -23,7 +23,8 @@ from topicloom.corpus._columns import (
 )
 from topicloom.corpus._given import cells
 from topicloom.corpus._labels import LabelCells
-from topicloom.corpus.corpus import Corpus, from_matrix, with_reading
+from topicloom.corpus.corpus import Corpus, with_reading
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.rows import Rows
 from topicloom.corpus.text import from_texts

@@ -29,7 +29,7 @@ _NONE = np.zeros((0, 0))
 
 @dataclass
 class Counts:
-    """Topic counts of documents and of words, summed over ``n_samples`` samples. Counts of several samples can be added.
+    """Topic counts of documents and of words, summed over samples. Counts of several samples can be added.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Counts:
     Examples
     --------
     >>> import numpy as np
-    >>> from topicloom.estimates import Counts
-    >>> one = Counts(np.ones((2, 3)), np.ones((4, 3)))
+    >>> from topicloom import estimates
+    >>> one = estimates.Counts(np.ones((2, 3)), np.ones((4, 3)))
     >>> (one + one).n_samples
     2
     """
@@ -144,7 +144,7 @@ def soft_topic_counts(
     corpus : Corpus
     prior : Prior
     add : callable
-        ``add(block, doc, word)`` adds the counts of a block of documents and words. An output without rows is not wanted.
+        ``add(block, doc, word)`` adds the counts of a block of documents and words. Outputs without rows are unused.
     docs, words : bool
         Whether to count by document, and by word.
     n_jobs : int
@@ -294,8 +294,8 @@ def with_prior(counts: FloatArray, alpha: FloatArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from topicloom.estimates import with_prior
-    >>> with_prior(np.array([[2.0, 0.0]]), np.array([1.0, 1.0])).tolist()
+    >>> from topicloom import estimates
+    >>> estimates.with_prior(np.array([[2.0, 0.0]]), np.array([1.0, 1.0])).tolist()
     [[0.75, 0.25]]
     """
     out = counts + alpha
