@@ -31,7 +31,7 @@ class InputError(ValueError):
     ...     from_texts([])
     ... except InputError as error:
     ...     print(error)
-    the corpus has no documents; at least one is needed.
+    texts is empty; a corpus needs at least one document.
     """
 
     def __init__(self, *args: object) -> None:

@@ -87,10 +87,12 @@ def write_bed(path: Any, regions: Sequence[str], scores: Any = None) -> Path:
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
     >>> from topicloom.cells import write_bed
-    >>> print(write_bed("open.bed", ["chr1:100-200", "chr1:20-80"], [1.0, 0.5]).read_text(), end="")
-    chr1	20	80	chr1:20-80	500
-    chr1	100	200	chr1:100-200	1000
+    >>> file = write_bed(Path(mkdtemp()) / "open.bed", ["chr1:100-200", "chr1:20-80"], [1.0, 0.5])
+    >>> [line.split() for line in file.read_text().splitlines()]
+    [['chr1', '20', '80', 'chr1:20-80', '500'], ['chr1', '100', '200', 'chr1:100-200', '1000']]
     """
     names = items("regions", regions)
     parsed = [parse_region(name) for name in names]

@@ -61,7 +61,7 @@ def convert_corpus(
     >>> folder = Path(mkdtemp())
     >>> _ = (folder / "texts.txt").write_text("river water\nmoney bank\n")
     >>> convert_corpus(folder / "texts.txt", folder / "texts.corpus")
-    Corpus(2 documents, 4 words, 4 tokens, with ids, texts)
+    Corpus(2 documents, 4 words, 4 tokens, with texts)
     """
     target = Path(path)
     if not target.parent.is_dir():

@@ -364,20 +364,19 @@ def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior,
     words, docs, z : array of int, shape (n_tokens,)
         Word, document and topic of each token.
     prior : Prior
-        The prior that the tool had. One of labels (:func:`label_prior`) says which topics a document's tokens may have.
+        The prior of the tool. One of labels (:func:`label_prior`) restricts the topics of each document.
     corpus : Corpus
         The same corpus here; each (document, word) must occur as often in both.
 
     Returns
     -------
     State
-        With which ``topic_counts`` makes estimates.
+        Give it to :func:`topic_counts` to make estimates.
 
     Raises
     ------
     InputError
-        If the tokens are not those of the corpus, or one has a topic that there is not or that its document may not
-        have.
+        If the tokens are not those of the corpus, or a topic does not exist or is not allowed in its document.
 
     Examples
     --------
