@@ -55,7 +55,7 @@ def test_the_page_on_the_command_line_shows_the_help_of_every_command_and_invent
         shown = re.sub(r"\x1b\[[\d;]*m", "", run(command, "--help").stdout)  # colours, where they are forced
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown))
         existing |= options
-        lines = re.findall(rf"^topicloom {command} .*$", page, re.MULTILINE)
+        lines = re.findall(rf"^topicloom {command}(?![\w-]).*$", page, re.MULTILINE)
         assert lines or command == "warmup", f"the page has no example of {command}"
         for line in lines:
             assert set(re.findall(r"--[a-z][a-z-]+", line)) <= options, line
