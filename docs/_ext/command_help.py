@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-_WIDTH = 96
+_WIDTH = 78
 
 
 class CommandHelp(SphinxDirective):
