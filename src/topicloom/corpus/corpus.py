@@ -348,9 +348,9 @@ class Corpus:
 
         Parameters
         ----------
-        min_df, max_df : int or float, default 1 and 1.0
+        min_df, max_df : int or float, default=1 and 1.0
             Least and largest number (an int) or share (a float) of documents with a word.
-        max_words : int, default None
+        max_words : int, default=None
             Keeps the words with the largest total count, ties in alphabetical order.
 
         Returns
