@@ -19,74 +19,144 @@ _WRAPPERS = f"{os.sep}sklearn{os.sep}"
 
 
 class InputError(ValueError):
-    """The data or a parameter cannot be used as given; nothing has been changed."""
+    """The data or a parameter cannot be used as given. Nothing has been changed.
+
+    The message says what is wrong, where, what was expected and what to do. It is a ValueError.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> from topicloom.errors import InputError
+    >>> try:
+    ...     from_texts([])
+    ... except InputError as error:
+    ...     print(error)
+    texts is empty; a corpus needs at least one document.
+    """
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(_plain(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InputTypeError(InputError, TypeError):
-    """An input of a wrong type, where scikit-learn's own estimators raise a TypeError."""
+    """An input has a wrong type, where scikit-learn's own estimators raise a TypeError.
+
+    It is an :class:`InputError` and a TypeError.
+
+    Examples
+    --------
+    >>> from topicloom.errors import InputError, InputTypeError
+    >>> issubclass(InputTypeError, InputError) and issubclass(InputTypeError, TypeError)
+    True
+    """
 
 
 class StorageError(ValueError):
-    """A file is damaged, foreign, of an unknown version or cannot be written; nothing has been loaded or lost."""
+    """A file is damaged, foreign, of an unknown version or cannot be written. Nothing has been loaded or lost.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import topicloom
+    >>> from topicloom.errors import StorageError
+    >>> try:
+    ...     topicloom.load(mkdtemp())
+    ... except StorageError as error:
+    ...     print("manifest.json" in str(error))
+    True
+    """
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is needed; the message names the extra that installs it."""
+    """An optional package is needed. The message names the extra that installs it.
+
+    It is an ImportError.
+
+    Examples
+    --------
+    >>> from topicloom.errors import MissingExtraError
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
 
 
 class MemoryLimitError(MemoryError):
-    """The process may not use enough memory to load or compile what a fit needs; nothing has been changed."""
+    """The process may not use enough memory for what a fit needs. Nothing has been changed.
+
+    It is a MemoryError, and comes before the fit starts. ``topicloom.memory.estimate`` says what a fit needs.
+
+    Examples
+    --------
+    >>> from topicloom.errors import MemoryLimitError
+    >>> issubclass(MemoryLimitError, MemoryError)
+    True
+    """
 
 
 class UnknownWordsWarning(UserWarning):
-    """Many words of new documents are not in the model's vocabulary."""
+    """Many words of new documents are not in the model's vocabulary.
+
+    Check that they are prepared as those of the fit, and of the same language.
+    """
 
 
 class InterruptedFitWarning(UserWarning):
-    """A fit was stopped by Ctrl-C; the estimates come from the sweeps that were done."""
+    """Ctrl-C ended a fit early. The estimates come from the sweeps that were done.
+
+    ``topicloom.resume`` continues a fit that has a ``checkpoint_dir``.
+    """
 
 
 class FewFeaturesWarning(UserWarning):
-    """Some cells have fewer features than was asked about."""
+    """Some cells have fewer features than ``min_features`` of :func:`topicloom.from_anndata`."""
 
 
 class MissingTextsWarning(UserWarning):
-    """Missing texts are read as empty documents, as ``missing="empty"`` asks."""
+    """Missing texts were read as empty documents, as ``missing="empty"`` asks. The message has their number."""
 
 
 class UnknownGroupsWarning(UserWarning):
-    """No label of new documents' collections is one that the model knows."""
+    """The model knows no collection of the new documents.
+
+    Examples are groups in another spelling or of another type.
+    """
 
 
 class LabelsWarning(UserWarning):
-    """Cells with labels look as if another character separated them."""
+    """Cells with labels look as if another character separates them.
+
+    ``label_separator`` says which character does. With "none" each cell is one label, and there is no warning.
+    """
 
 
 class SkippedFilesWarning(UserWarning):
-    """Files of a folder or an archive were not read."""
+    """Files of a folder or an archive were not read. The message counts them; ``suffix`` chooses others."""
 
 
 class SeedWordWarning(UserWarning):
-    """A seed word is not in the vocabulary and has no effect."""
+    """A seed word is not in the vocabulary, so it has no effect."""
 
 
 class AlikeTopicsWarning(UserWarning):
-    """The topics of a fitted model are as good as one."""
+    """The topics of a fitted model are all but the same, so the model is as good as one topic."""
 
 
 class TopicNamesWarning(UserWarning):
-    """Another chain is published than the one whose topics were named; the names are dropped."""
+    """The published chain is not the one whose topics were named, so the names are dropped."""
 
 
 class FunctionWordsWarning(UserWarning):
-    """The most frequent words of a corpus are function words, which say nothing of topics."""
+    """The most frequent words of a corpus are function words, which say nothing about topics.
+
+    The message names their language. Leave them out with ``stop_words``.
+    """
 
 
 class PriorsWarning(UserWarning):
-    """Learned priors outweigh the data, which cannot tell what they should be."""
+    """The learned priors outweigh the data, which are too few to determine them.
+
+    Give priors instead of learning them.
+    """
 
 
 def warn(message: str, category: type[Warning]) -> None:

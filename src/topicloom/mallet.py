@@ -1,4 +1,4 @@
-"""MALLET's state file (``--output-state``): text, one line a token, that any other tool can read too.
+"""MALLET's state file (``--output-state``): text with one line per token, which other tools can read too.
 
     #doc source pos typeindex type topic
     #alpha : 0.31 0.12 …
@@ -45,7 +45,29 @@ _BLANK = re.compile(r"[ \t\r\n]")
 
 
 class MalletState(NamedTuple):
-    """What a state file holds, in the order in which ``topic_counts`` takes it."""
+    """The content of a state file, in the order in which ``topic_counts`` takes it.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    state : State
+        Topic of each token, and counts.
+    prior : Prior
+        α and β.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import LDA, mallet
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["goal match goal", "vote law vote"])
+    >>> chain = model.chains_[0]
+    >>> path = Path(mkdtemp()) / "state.gz"
+    >>> mallet.write_state(path, model.corpus_, chain.state, chain.prior)
+    >>> found = mallet.read_state(path)
+    >>> type(found).__name__, found._fields
+    ('MalletState', ('corpus', 'state', 'prior'))
+    """
 
     corpus: Corpus
     state: AnyState
@@ -58,15 +80,36 @@ class MalletState(NamedTuple):
 def read_state(path: PathLike, corpus: Corpus | None = None, *, max_size: int | None = None) -> MalletState:
     """Corpus, assignments and priors from a state file, gzipped or plain.
 
-    Without a ``corpus`` one is made from the file: word v is the type with index v (``<v>`` where the file never
-    shows its name), ids are the sources, and a document number that the file skips keeps its row, empty. Empty
-    documents at the end leave no trace in the file, nor do types that no token has.
+    Without a ``corpus`` one is made from the file. Word v is the type with index v (``<v>`` if the file never shows its
+    name), and ids are the sources. A document number that the file skips keeps its row, empty. The file shows neither
+    empty documents at its end nor types without tokens.
 
-    With the ``corpus`` that was sampled, types are matched by name and documents by number; each document must have
-    the same words, as often, in both.
+    With the ``corpus`` that was sampled, types are matched by name and documents by number. Each document must have the
+    same words, as often, in both.
 
-    Document numbers and type indices may go up to 2**20, or to 1,000 per token if that is more, and to ``max_size`` if
-    it is given.
+    Parameters
+    ----------
+    path : path
+    corpus : Corpus, default=None
+        The corpus that was sampled.
+    max_size : int, default=None
+        Largest document number and type index. By default 2**20, or 1,000 per token if that is more.
+
+    Returns
+    -------
+    MalletState
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import LDA, mallet
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["goal match goal", "vote law vote"])
+    >>> chain = model.chains_[0]
+    >>> path = Path(mkdtemp()) / "state.gz"
+    >>> mallet.write_state(path, model.corpus_, chain.state, chain.prior)
+    >>> mallet.read_state(path, model.corpus_).state.z.tolist() == chain.state.z.tolist()
+    True
     """
     source = as_path(path)
     with open_bytes(source) as file:
@@ -290,10 +333,37 @@ def _whole(raw: AnyArray, start: int, end: int) -> int:
 
 
 def write_state(path: PathLike, corpus: Corpus, state: AnyState, prior: Prior) -> None:
-    """Write assignments as MALLET's ``--output-state`` does; gzipped if the name ends in ``.gz``, as MALLET wants it.
+    """Write assignments as MALLET's ``--output-state`` does.
 
-    The type index is the word's number in the vocabulary. Blanks in ids become ``_``: MALLET takes a blank for the end
-    of a field.
+    The type index is the word's number in the vocabulary. Blanks in ids become ``_``, because MALLET takes a blank for
+    the end of a field.
+
+    Parameters
+    ----------
+    path : path
+        File to write. MALLET wants it gzipped, as it is if its name ends in ``.gz``.
+    corpus : Corpus
+    state : State
+        Topic of each token.
+    prior : Prior
+        One α for all documents and one β for all words, without seed words.
+
+    Raises
+    ------
+    InputError
+        If a state file cannot hold the prior, the words or the labels.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import LDA, mallet
+    >>> model = LDA(2, max_iter=20, random_state=0).fit(["goal match goal", "vote law vote"])
+    >>> chain = model.chains_[0]
+    >>> path = Path(mkdtemp()) / "state.gz"
+    >>> mallet.write_state(path, model.corpus_, chain.state, chain.prior)
+    >>> path.exists()
+    True
     """
     target = as_path(path)
     _check_writable(corpus, state, prior)
@@ -338,7 +408,7 @@ def _check_writable(corpus: Corpus, state: AnyState, prior: Prior) -> None:
             "doc_topic_ and topic_word_, or topicloom convert --to doc-topics or --to topic-words."
         )
     if len(prior.boost) or np.any(prior.beta != prior.beta[0]):
-        raise InputError("a state file has one β for all words; this model has seed words or one β a word.")
+        raise InputError("a state file has one β for all words; this model has seed words or one β per word.")
     for word in corpus.vocabulary:
         if not word or _BLANK.search(word):
             raise InputError(f"the word {word!r} is empty or holds a blank, which ends a field of a state file.")

@@ -88,7 +88,7 @@ def test_bad_fits_are_told_in_one_line(refused: Callable[..., str], files: Path,
     texts, out = files / "texts.txt", ["--out", tmp_path / "m"]
     assert refused("fit", files / "none.txt", *out) == f"there is no file {files / 'none.txt'}."
     assert refused("fit", texts, "--out", model) == (
-        f"{model} is not an empty directory; give another with --out. To go on with the run in it: "
+        f"{model} is not an empty directory; give another with --out. To resume the run in it: "
         f"topicloom resume {model}."
     )
     assert "is not an empty directory; give another with --out." in refused("fit", texts, "--out", texts)

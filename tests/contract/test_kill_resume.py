@@ -123,7 +123,7 @@ def test_interrupted_and_resumed(corpus_file: Path, uninterrupted: Path, tmp_pat
     done = sweeps_done(out)
     assert all(0 < sweep < SWEEPS for sweep in done)
     told = log.read_text()
-    assert told in [f"topicloom: interrupted after sweep {n}. Go on with: topicloom resume {out}\n" for n in done]
+    assert told in [f"topicloom: interrupted after sweep {n}. Resume with: topicloom resume {out}\n" for n in done]
     assert status(out) == "running"
     assert not list(out.glob("model*"))
     run("resume", out, "--quiet", folder=tmp_path)

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from topicloom.corpus.corpus import from_matrix
 from topicloom.corpus.formats import read
+from topicloom.corpus.matrices import from_matrix
 from topicloom.errors import InputError
 
 VOCABULARY = ("alpha", "beta", "gamma", "naïve", "Ωmega")

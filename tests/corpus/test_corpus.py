@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
+from topicloom.corpus.corpus import Corpus, TextOptions
+from topicloom.corpus.matrices import from_matrix
 from topicloom.errors import InputError
 
 

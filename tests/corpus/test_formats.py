@@ -12,8 +12,9 @@ from sklearn.datasets import load_svmlight_file
 
 from tests.corpus.format_cases import AS_WORDS, BAG, COUNTS, RICH, VOCABULARY, WEIGHTED, put, refused
 from topicloom.corpus import _lines, _svmlight
-from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.formats import FORMATS, read, write
+from topicloom.corpus.matrices import from_matrix
 from topicloom.errors import InputError, StorageError
 
 # -- round trips ----------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.splits import hold_out_tokens, split_documents, split_halves
 from topicloom.errors import InputError
 

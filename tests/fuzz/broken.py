@@ -19,7 +19,7 @@ import numpy as np
 from tests.fuzz import crafted
 from tests.fuzz.harness import run
 from tests.fuzz.naive import Expected, attempted
-from topicloom.corpus.corpus import from_matrix
+from topicloom.corpus.matrices import from_matrix
 from topicloom.errors import InputError
 from topicloom.files.checks import Contents
 

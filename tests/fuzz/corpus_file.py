@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.fuzz.mutate import damaged_bytes
 from tests.fuzz.naive import Expected, attempted
-from topicloom.corpus.corpus import from_matrix
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.corpus.text import from_texts
 from topicloom.files.arrays import read_arrays, to_bytes, write_arrays

@@ -181,6 +181,7 @@ def in_reference() -> set[str]:
 MODULES = (
     "topicloom",
     "topicloom.datasets",
+    "topicloom.cells",
     "topicloom.evaluation",
     "topicloom.diagnostics",
     "topicloom.explore.plots",
@@ -199,7 +200,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_every_way_into_a_corpus_is_explained() -> None:
-    known = in_code("guide/corpus.md")
+    known = in_code("guide/corpus.md") | in_code("guide/text-preparation.md")
     assert set(FORMATS) <= known
     assert {option for spec in FORMATS.values() for option in spec.options} <= known
     for function in (topicloom.from_texts, topicloom.from_matrix, topicloom.from_frame, topicloom.read):

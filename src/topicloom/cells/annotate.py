@@ -13,23 +13,29 @@ from topicloom.errors import InputError
 
 
 def annotate(adata: Any, model: Any, *, transform: bool | None = None) -> None:
-    """Write a model's topics into an AnnData object, for scanpy and others to go on with.
+    """Write a model's topics into an AnnData object, for scanpy and other tools.
 
     Parameters
     ----------
     adata : AnnData
         Changed in place; not a view. Only names are looked at if its cells are those of the fit.
     model : fitted model with topics
+        Its topics are written.
     transform : bool, default=None
         False takes the topics that the fit found, which needs every cell of ``adata`` to be one of the fit, by name.
         True computes them anew by ``model.transform(adata)``. None takes those of the fit if all cells are known, and
         otherwise computes all anew.
 
+    Returns
+    -------
+    None
+        ``adata`` is changed.
+
     Notes
     -----
     ``obsm["X_topics"]`` has the topics of each cell [cells, topics], and ``varm["topics"]`` the probability of each
     feature in each topic [features, topics]. A feature that the model does not have, because it was left out before
-    the fit, has 0 in every topic; ``var["in_topics"]`` tells which features the model has. ``uns["topicloom"]`` says
+    the fit, has 0 in every topic; ``var["in_topics"]`` says which features the model has. ``uns["topicloom"]`` says
     where they come from: ``model``, ``version``, ``seed``, ``fingerprint``, ``cells`` ("fit" or "transform"),
     ``topic_names``, ``alpha``, ``parameters`` and, where it is known, ``verdict``. It holds text, numbers and arrays
     alone, so that it can be written to h5ad; parameters that are lists or dicts are JSON texts.

@@ -16,7 +16,7 @@ _SMALLEST = 1e-100  # in place of a probability of 0, before its logarithm
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Which features or cells belong to each topic, and by what score.
+    """The features or cells that belong to each topic, and their scores.
 
     Attributes
     ----------
@@ -26,12 +26,21 @@ class Sets:
         Names of the features or cells.
     topics : tuple of str
         Names of the topics, ``topic_3`` for topic 3 if it has none.
-    scores : array of shape (n_names, n_topics)
-        What the sets are cut by.
-    chosen : bool array of shape (n_names, n_topics)
+    scores : array of float, shape (n_names, n_topics)
+        Scores by which the sets are chosen.
+    chosen : array of bool, shape (n_names, n_topics)
         What belongs to a topic. Sets may overlap, and need not cover everything.
-    thresholds : array of shape (n_topics,)
-        Scores above it are chosen by Otsu's method; with ``method="top"`` the lowest chosen score.
+    thresholds : array of float, shape (n_topics,)
+        Scores above it are chosen by Otsu's method. With ``method="top"`` it is the lowest chosen score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicloom.cells import Sets
+    >>> scores = np.array([[0.9], [0.1], [0.95]])
+    >>> sets = Sets("feature", ("a", "b", "c"), ("topic_0",), scores, scores > 0.5, np.array([0.5]))
+    >>> sets.to_dict()
+    {'topic_0': ['c', 'a']}
     """
 
     of: str
@@ -42,27 +51,52 @@ class Sets:
     thresholds: FloatArray
 
     def members(self, topic: int) -> list[str]:
-        """Names that belong to a topic, highest score first."""
+        """Names that belong to a topic.
+
+        Parameters
+        ----------
+        topic : int
+
+        Returns
+        -------
+        list of str
+            Highest score first.
+        """
         return [self.names[i] for i in self._ranked(topic)]
 
     def to_dict(self) -> dict[str, list[str]]:
-        """Names that belong to each topic, highest score first, by the topic's name."""
+        """Names that belong to each topic.
+
+        Returns
+        -------
+        dict of str to list of str
+            By the topic's name, highest score first.
+        """
         return {name: self.members(k) for k, name in enumerate(self.topics)}
 
     def to_frame(self, frame: Any = None) -> Any:
-        """A table with a row per topic and member: topic, name, rank (from 1), the feature or cell, and its score.
+        """A table with one row per topic and member: topic, name, rank (from 1), the feature or cell, and its score.
 
         Parameters
         ----------
         frame : str, default=None
-            "pandas" or "polars"; by default what is installed.
+            "pandas", "polars" or "rows". None uses what is installed.
+
+        Returns
+        -------
+        data frame or Rows
         """
         header = ("topic", "name", "rank", self.of, "score")
         columns = list(zip(*self.rows(), strict=True)) or [()] * len(header)
         return to_frame(dict(zip(header, map(list, columns), strict=True)), frame)
 
     def rows(self) -> list[tuple[int, str, int, str, float]]:
-        """The same as plain tuples."""
+        """The rows of :meth:`to_frame` as plain tuples.
+
+        Returns
+        -------
+        list of tuple
+        """
         return [
             (k, name, rank, self.names[i], float(self.scores[i, k]))
             for k, name in enumerate(self.topics)

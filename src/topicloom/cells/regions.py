@@ -18,7 +18,21 @@ _FORMS = "'chr1:100-200', 'chr1-100-200' or 'chr1_100_200'"
 
 
 class Region(NamedTuple):
-    """Part of a chromosome, from ``start`` up to but not including ``end``, counted from 0 as in BED files."""
+    """Part of a chromosome, from ``start`` up to but not including ``end``, counted from 0 as in BED files.
+
+    Attributes
+    ----------
+    chromosome : str
+    start : int
+    end : int
+
+    Examples
+    --------
+    >>> from topicloom.cells import Region
+    >>> region = Region("chr1", 100, 200)
+    >>> region.end - region.start
+    100
+    """
 
     chromosome: str
     start: int
@@ -73,9 +87,11 @@ def write_bed(path: Any, regions: Sequence[str], scores: Any = None) -> Path:
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
     >>> from topicloom.cells import write_bed
-    >>> bed = write_bed("open.bed", ["chr1:100-200", "chr1:20-80"], [1.0, 0.5])
-    >>> [line.split() for line in bed.read_text().splitlines()]
+    >>> file = write_bed(Path(mkdtemp()) / "open.bed", ["chr1:100-200", "chr1:20-80"], [1.0, 0.5])
+    >>> [line.split() for line in file.read_text().splitlines()]
     [['chr1', '20', '80', 'chr1:20-80', '500'], ['chr1', '100', '200', 'chr1:100-200', '1000']]
     """
     names = items("regions", regions)
@@ -101,20 +117,29 @@ def _bed_scores(scores: Any, n: int) -> Any:
 
 
 def write_region_sets(folder: Any, sets: Sets) -> list[Path]:
-    """Write a BED file per topic, ``topic_0.bed`` and so on, with the regions that belong to it and their scores.
+    """Write one BED file per topic, ``topic_0.bed`` and so on, with its regions and their scores.
 
-    Every name is checked before the first file is written. The folder is made if it is not there.
+    Every name is checked before the first file is written. The folder is made if it does not exist.
 
     Parameters
     ----------
     folder : path
     sets : Sets
-        What :func:`feature_sets` gives.
+        The result of :func:`feature_sets`.
 
     Returns
     -------
     list of Path
         One per topic, in their order. Files are numbered, also if topics have names.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import LDA, cells
+    >>> from topicloom.datasets import synthetic_cells
+    >>> model = LDA(3, max_iter=20, random_state=0).fit(synthetic_cells(200, 300, 3, fragments_per_cell=40.0).corpus)
+    >>> [file.name for file in cells.write_region_sets(mkdtemp(), cells.feature_sets(model))]
+    ['topic_0.bed', 'topic_1.bed', 'topic_2.bed']
     """
     if not isinstance(sets, Sets) or sets.of != "feature":
         raise InputError("sets must be those of features, as topicloom.cells.feature_sets gives them.")

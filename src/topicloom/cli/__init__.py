@@ -27,7 +27,7 @@ from topicloom.cli.warmup import warmup
 
 app = typer.Typer(
     name="topicloom",
-    help="Probabilistic topic models: the true posterior, fast, and the same answer twice.",
+    help="Fit topic models, look at them, and apply them to new documents.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

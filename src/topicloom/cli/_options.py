@@ -1,4 +1,4 @@
-"""Groups of options that several commands share: how to cut texts, how to sample."""
+"""Groups of options that several commands share: how to read texts, how to sample."""
 
 import json
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Sweeps = Annotated[
     Any,
     Option(
         "--sweeps", "-n", parser=_sweeps, metavar="N|auto",
-        help="Sweeps over the corpus; auto: until the chains agree (with --chains 4), at most 10,000.",
+        help="Sweeps over the corpus, or auto: until the chains agree, at most 10,000. auto needs several --chains.",
     ),
 ]  # fmt: skip
 
@@ -34,47 +34,54 @@ class Cutting:
     stop_words: Annotated[
         str | None,
         Option(
-            help="Words to leave out: lists of languages (english, de; several with commas), or a file.",
+            help="Words to leave out: one or more languages (english,de), or a file of words.",
             metavar="LANGUAGE[,…]|FILE",
         ),
     ] = None
     strip: Annotated[
-        str | None, Option(help="Remove html, urls, or html,urls from texts first.", metavar="html,urls")
+        str | None, Option(help="Remove markup, web addresses or both from the texts first.", metavar="html,urls")
     ] = None
     normalizer: Annotated[
-        str | None, Option(help="Stems: snowball:german and the like.", metavar="snowball:LANGUAGE")
+        str | None,
+        Option(help="Count stems instead of words, for example snowball:german.", metavar="snowball:LANGUAGE"),
     ] = None
     phrases: Annotated[
-        str | None, Option(help="Join words that often follow each other, by this score.", metavar="npmi|gensim")
+        str | None,
+        Option(help="Join words that often follow each other. Pairs are scored this way.", metavar="npmi|gensim"),
     ] = None
-    phrase_min_count: Annotated[int | None, Option(help="Least number of times that a phrase occurs (5).")] = None
-    phrase_threshold: Annotated[float | None, Option(help="Score above which a pair is a phrase (0.5; gensim 10).")] = (
-        None
-    )
-    phrase_passes: Annotated[int | None, Option(help="Passes (1); a second joins up to four words.")] = None
+    phrase_min_count: Annotated[int | None, Option(help="Least number of occurrences of a phrase (default: 5).")] = None
+    phrase_threshold: Annotated[
+        float | None, Option(help="Score above which a pair becomes a phrase (default: 0.5 for npmi, 10 for gensim).")
+    ] = None
+    phrase_passes: Annotated[
+        int | None, Option(help="Passes over the texts (default: 1). Two passes join up to four words.")
+    ] = None
     ngrams: Annotated[
-        str | None, Option(help="Count runs of words, too: 2, or from 1 to 2 words: 1,2.", metavar="N|LOW,HIGH")
+        str | None,
+        Option(help="Count runs of words: 2 for pairs, 1,2 for single words and pairs.", metavar="N|LOW,HIGH"),
     ] = None
     min_df: Annotated[
-        str | None, Option(help="Least number (5) or share (0.01) of documents with a word.", metavar="N|SHARE")
+        str | None,
+        Option(help="Leave out words in fewer documents than this number (5) or share (0.01).", metavar="N|SHARE"),
     ] = None
     max_df: Annotated[
-        str | None, Option(help="Largest number or share of documents with a word.", metavar="N|SHARE")
+        str | None, Option(help="Leave out words in more documents than this number or share (0.5).", metavar="N|SHARE")
     ] = None
-    max_words: Annotated[int | None, Option(help="Keep that many of the most frequent words.")] = None
+    max_words: Annotated[int | None, Option(help="Keep only this many of the most frequent words.")] = None
     min_cells: Annotated[
-        str | None, Option(help="Least number (10) or share (0.01) of cells with a feature.", metavar="N|SHARE")
+        str | None,
+        Option(help="Leave out features in fewer cells than this number (10) or share (0.01).", metavar="N|SHARE"),
     ] = None
     max_cells: Annotated[
-        str | None, Option(help="Largest number or share of cells with a feature.", metavar="N|SHARE")
+        str | None, Option(help="Leave out features in more cells than this number or share.", metavar="N|SHARE")
     ] = None
-    token_pattern: Annotated[str | None, Option(help="Regular expression of a word.", metavar="REGEX")] = None
-    keep_case: Annotated[bool, Option("--keep-case", help="Keep capital letters.")] = False
+    token_pattern: Annotated[str | None, Option(help="Regular expression that matches a word.", metavar="REGEX")] = None
+    keep_case: Annotated[bool, Option("--keep-case", help="Do not turn words into lower case.")] = False
     keep_texts: Annotated[
         bool | None,
         Option(
             "--keep-texts/--no-texts",
-            help="Keep the texts, to show them beside results, or not (default: up to 50 million characters).",
+            help="Keep the texts with the model, to show them later (default: up to 50 million characters).",
             show_default=False,
         ),
     ] = None
@@ -126,36 +133,53 @@ class Sampling:
     sweeps: Sweeps = 500
     alpha: Annotated[
         str | None,
-        Option(help="Prior of documents: a number, or one per topic (default: 1/topics, learned).", metavar="A[,A…]"),
+        Option(
+            help="Dirichlet prior of documents: a number, or one per topic (default: learned from 1/topics on).",
+            metavar="A[,A…]",
+        ),
     ] = None
-    beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
+    beta: Annotated[
+        float | None, Option(help="Dirichlet prior of words (default: learned from 1/topics on).", metavar="B")
+    ] = None
     learn: Annotated[
         bool | None,
-        Option("--learn/--fixed", help="Learn both priors, or none (default: those not given).", show_default=False),
+        Option(
+            "--learn/--fixed",
+            help="Learn both priors, or none (default: those that are not given).",
+            show_default=False,
+        ),
     ] = None
-    estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
-    sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
+    estimator: Annotated[str, Option(help="How topics are computed from the samples: cgs_p (dense) or standard.")] = (
+        "cgs_p"
+    )
+    sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
     shards: Annotated[
-        int, Option(help="Parts of a sweep for threads to share; 1 is exact, more are an approximation.")
+        int, Option(help="Parts of a sweep that threads share. 1 is exact; more are an approximation.")
     ] = 1
-    mh_steps: Annotated[int, Option(help="Proposals per token, of samplers that propose and accept.")] = 2
-    method: Annotated[str, Option(help="gibbs, or without sampling: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = "gibbs"
-    tol: Annotated[float, Option(help="Share of tokens that may still move at convergence, if not gibbs.")] = 1e-3
-    batch_size: Annotated[int, Option(help="Documents of a minibatch of scvb0 and svb.")] = 128
-    chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
-    paths: Annotated[int, Option(help="Paths of a chain, which share their topics.")] = 1
-    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
+    mh_steps: Annotated[int, Option(help="Proposals per token, for the samplers mh and warp.")] = 2
+    method: Annotated[str, Option(help="gibbs, or a variational method: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = (
+        "gibbs"
+    )
+    tol: Annotated[float, Option(help="Variational methods: share of tokens that may still move at convergence.")] = (
+        1e-3
+    )
+    batch_size: Annotated[int, Option(help="Documents per minibatch, for scvb0 and svb.")] = 128
+    chains: Annotated[int, Option(help="Independent chains. The likeliest becomes the model; all are kept.")] = 1
+    paths: Annotated[int, Option(help="Paths per chain, which share their topics.")] = 1
+    seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
     burn_in: Annotated[
-        int | None, Option(help="Average over samples from this sweep on (default: the last sweep alone).")
+        int | None, Option(help="Average over samples from this sweep on (default: use the last sweep alone).")
     ] = None
-    thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 10
+    thin: Annotated[int, Option(help="Sweeps between the samples that are averaged.")] = 10
     keep_draws: Annotated[
         str | None,
-        Option(help="Draws to keep at these sweeps: theta, phi, or both. Needs --burn-in.", metavar="theta,phi"),
+        Option(help="Keep draws of theta, phi or both at the averaged sweeps. Needs --burn-in.", metavar="theta,phi"),
     ] = None
     seed_words: Annotated[
         Path | None,
-        Option(help='JSON: {"0": ["goal", "match"]} or a list of lists of words.', metavar="FILE.json"),
+        Option(
+            help='JSON file with words for topics: {"0": ["goal", "match"]}, or a list of lists.', metavar="FILE.json"
+        ),
     ] = None
     seed_weight: Annotated[float, Option(help="Prior weight of a seed word, as a share of its count.")] = 0.5
     checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50

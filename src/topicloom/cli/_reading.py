@@ -1,4 +1,4 @@
-"""How a command reads a corpus: its options, and those of the fit, which later commands use unless told otherwise."""
+"""How a command reads a corpus: its own options, and by default those of the fit."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -45,51 +45,62 @@ class Reading:
     """Reading a corpus"""
 
     format: Annotated[
-        str | None, Option("--format", "--from", "-f", help=f"{_FORMATS}; known by the names if left out.")
+        str | None, Option("--format", "--from", "-f", help=f"{_FORMATS}; by default the file's name decides.")
     ] = None
-    vocab: Annotated[Path | None, Option("--vocab", help="Words, one per line, of a file that holds word numbers.")] = (
-        None
-    )
+    vocab: Annotated[
+        Path | None, Option("--vocab", help="File with one word per line, for a corpus file that holds word numbers.")
+    ] = None
     text_column: Annotated[str | None, Option(help="Column of a table that holds the texts (default: text).")] = None
-    id_column: Annotated[str | None, Option(help="Column that holds the documents' names.")] = None
+    id_column: Annotated[str | None, Option(help="Column of a table that holds the documents' names.")] = None
     delimiter: Annotated[
-        str | None, Option(help="Character between columns, or tab, comma, semicolon, pipe.", metavar="CHAR")
+        str | None, Option(help="Character between columns, or its name: tab, comma, semicolon, pipe.", metavar="CHAR")
     ] = None
     header: Annotated[
         bool | None,
         Option(
             "--header/--no-header",
-            help="A csv or tsv has a line of names, or none: columns are then numbers, from 0.",
+            help="A csv or tsv file has a line with names of columns (the default), or columns are numbers, from 0.",
             show_default=False,
         ),
     ] = None
     label_separator: Annotated[
         str | None,
-        Option(help="Character between labels of a cell, or none: a cell is one label (default).", metavar="CHAR"),
+        Option(
+            help="Character between the labels in a cell, or none: each cell is one label (the default).",
+            metavar="CHAR",
+        ),
     ] = None
     folder_labels: Annotated[
         str | None,
-        Option(help="Labels of texts in sub-folders: first (folder), path, or none.", metavar="WHICH"),
+        Option(help="Labels of texts in sub-folders: the first folder, the whole path, or none.", metavar="WHICH"),
     ] = None
     suffix: Annotated[
-        str | None, Option(help="How names of texts in a folder end (default: .txt; '' for all).", metavar="END")
+        str | None,
+        Option(help="Ending of the names of texts in a folder (default: .txt; '' for all files).", metavar="END"),
     ] = None
-    encoding: Annotated[str | None, Option(help="Encoding of texts (default: utf-8).")] = None
+    encoding: Annotated[str | None, Option(help="Encoding of the texts (default: utf-8).")] = None
     max_size: Annotated[
-        int | None, Option(help="What a file may claim, or bytes an archive may hold, beyond what is plausible.")
+        int | None,
+        Option(help="Raise the limit on the documents, words and tokens of a file, or on the bytes of an archive."),
     ] = None
     transpose: Annotated[
         bool | None,
-        Option("--transpose/--no-transpose", help="Rows of an mtx or npz matrix are words.", show_default=False),
+        Option(
+            "--transpose/--no-transpose",
+            help="Rows of an mtx or npz matrix are words, not documents.",
+            show_default=False,
+        ),
     ] = None
-    layer: Annotated[str | None, Option(help="Layer of an h5ad file that holds the counts (default: X).")] = None
+    layer: Annotated[str | None, Option(help="Layer of an h5ad file with the counts (default: X).")] = None
     binarize: Annotated[
         bool | None,
-        Option("--binarize/--no-binarize", help="Counts of cells above 0 stand for 1.", show_default=False),
+        Option(
+            "--binarize/--no-binarize", help="Read every count above 0 in h5ad and 10x files as 1.", show_default=False
+        ),
     ] = None
-    feature_type: Annotated[str | None, Option(help="Type of features to read of a 10x matrix that has several.")] = (
-        None
-    )
+    feature_type: Annotated[
+        str | None, Option(help="Type of features to read from a 10x matrix with several types.")
+    ] = None
 
     def options(self) -> dict[str, Any]:
         """Options of ``topicloom.read``, as they were given."""
@@ -194,7 +205,7 @@ class Reading:
             raise _explained(error, remembered) from None
 
     def _format_of(self, files: "Files", kept: Mapping[str, Any]) -> tuple[str | None, Any]:
-        """The format to read new files in, if their names do not tell it, and what there is to know of it."""
+        """The format of new files if their names do not show it, and the options of the fit for it."""
         from topicloom.corpus.formats import FORMATS, format_of
 
         format = self.format
@@ -216,7 +227,7 @@ class Reading:
         return "tokenizer" in FORMATS[format_of(files_of(paths), self.format, self.options())].options
 
     def columns_of(self, paths: Paths) -> str:
-        """A sentence with the columns of a table; nothing of other files."""
+        """A sentence with the columns of a table; nothing for other files."""
         from topicloom.corpus._columns import MissingColumnError
         from topicloom.corpus.formats import FORMATS, format_of
 
@@ -241,13 +252,13 @@ def files_of(paths: Paths) -> "Files":
 
 
 def _as_kept(reading: Mapping[str, Any] | None) -> dict[str, Any]:
-    """How the files of the fit were read. Before labels had a separator, blanks were between them."""
+    """How the files of the fit were read. In older models, blanks separate labels."""
     kept = {name: value for name, value in (reading or {}).items() if name != "command"}
     return {"label_separator": " ", **kept} if "label_column" in kept else kept
 
 
 def _chosen(given: dict[str, Any], kept: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options to read with, and those of them that are the fit's; where they differ from the fit's, that is said."""
+    """Options to read with, and those of them that are the fit's. A difference from the fit is reported."""
     remembered = {name: value for name, value in kept.items() if given.get(name) is None}
     for name, value in kept.items():
         if given.get(name) is not None and _plain(name, given[name]) != _plain(name, value):
@@ -286,7 +297,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _explained(error: InputError, remembered: dict[str, Any]) -> InputError:
-    """The error, with what the fit has to do with it."""
+    """The error, with a remark if the option comes from the fit."""
     from topicloom.corpus._columns import MissingColumnError
 
     if not isinstance(error, MissingColumnError) or f"{error.role}_column" not in remembered:
@@ -306,6 +317,6 @@ def _told_by_name(files: "Files") -> str | None:
 
 
 def listed(paths: Sequence[Path]) -> str:
-    """Paths for a message, some of them if they are many."""
+    """Paths for a message; only some of them if there are many."""
     more = f" and {len(paths) - 2:,} more" if len(paths) > 3 else ""
     return ", ".join(map(str, paths[:2] if more else paths)) + more

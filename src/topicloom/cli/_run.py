@@ -18,13 +18,15 @@ from topicloom.errors import InputError, InterruptedFitWarning, MissingExtraErro
 
 INTERRUPTED = 130  # what shells report for a command that Ctrl-C ended
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 uses every core. They change no result.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", help="Threads; -1 uses every core. The result does not depend on it.")
+]
 ModelDir = Annotated[Path, typer.Argument(metavar="DIR", help="A model's directory.", show_default=False)]
 
 
 def as_command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as typer wants it: dataclass parameters become options, errors become one line and exit code 2."""
+    """Wrap a function for typer: dataclass parameters become options, errors become one line and exit code 2."""
     signature = inspect.signature(function)
     groups: dict[str, Any] = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
     flat: list[inspect.Parameter] = []
@@ -65,7 +67,7 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Warnings of ours as one line each; an interrupted fit is told by the command itself."""
+    """Print each warning of topicloom on one line. Commands report an interrupted fit themselves."""
 
     def show(
         message: Warning | str,
@@ -156,7 +158,7 @@ _SPELLINGS = (
 
 
 def in_options(message: str) -> str:
-    """The library's message, with its parameters by the names that they have on the command line."""
+    """The library's message, with parameters named as on the command line."""
     for pattern, spelling in _SPELLINGS:
         message = re.sub(pattern, spelling, message)
     return message
@@ -168,7 +170,7 @@ def fail(message: str) -> NoReturn:
 
 
 def say(message: str) -> None:
-    """A line for the reader; standard output is kept for results."""
+    """Print a line on standard error; standard output is for results."""
     typer.echo(f"topicloom: {message}", err=True)
 
 

@@ -33,11 +33,11 @@ Columns = Mapping[str, Any]
 class Output:
     """Output"""
 
-    csv: Annotated[bool, typer.Option("--csv", help="Print the table with all digits, with commas.")] = False
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False
+    csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values with all digits.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False
     parquet: Annotated[
         Path | None,
-        typer.Option("--parquet", help="Write the table as a Parquet file.", metavar="FILE", show_default=False),
+        typer.Option("--parquet", help="Write the table to a Parquet file.", metavar="FILE", show_default=False),
     ] = None
 
     def __post_init__(self) -> None:

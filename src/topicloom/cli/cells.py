@@ -13,20 +13,26 @@ def region_sets(
     directory: ModelDir,
     output: Output,
     method: Annotated[
-        str, typer.Option(help="otsu: scores above Otsu's threshold; top: the highest.", metavar="otsu|top")
+        str, typer.Option(help="otsu: scores above Otsu's threshold; top: the highest scores.", metavar="otsu|top")
     ] = "otsu",
-    top: Annotated[int, typer.Option("--top", help="Features of a topic with --method top.")] = 2000,
+    top: Annotated[int, typer.Option("--top", help="Features per topic, with --method top.")] = 2000,
     smooth: Annotated[
-        bool, typer.Option("--smooth/--no-smooth", help="Score low what all topics have, or by probability alone.")
+        bool,
+        typer.Option(
+            "--smooth/--no-smooth",
+            help="Give regions that all topics share a low score, or score by probability alone.",
+        ),
     ] = True,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder for a BED file per topic.", show_default=False),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Folder to write one BED file per topic to.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Cut topics to sets of regions, and write them as BED files.
+    """Choose the regions that belong to each topic, and write them as BED files.
 
-    Without --out it works for genes and other features, too.
+    Without --out this works for genes and other features as well.
     """
     from topicloom import cells
 

@@ -26,22 +26,32 @@ class Compounding:
 
     topics: Annotated[int, Option("--topics", "-k", help="Number of topics.")] = 10
     sweeps: Sweeps = 500
-    method: Annotated[str, Option(help="ags (auxiliary variables), mgs (Langevin dynamics) or vem.")] = "ags"
+    method: Annotated[
+        str, Option(help="ags (auxiliary variables), mgs (Langevin dynamics) or vem (variational EM).")
+    ] = "ags"
     concentration: Annotated[
         float | None, Option(help="How close documents are to their collection (default: learned).", metavar="G")
     ] = None
     collection_prior: Annotated[
-        str, Option(help="Prior of the collections' mixtures, or 'learn'.", metavar="A|learn")
+        str, Option(help="Prior of the collections' mixtures: a number, or learn.", metavar="A|learn")
     ] = "1"
-    beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
-    burn_in: Annotated[int | None, Option(help="First sweep whose draws count (default: half of the sweeps).")] = None
+    beta: Annotated[
+        float | None, Option(help="Dirichlet prior of words (default: learned from 1/topics on).", metavar="B")
+    ] = None
+    burn_in: Annotated[int | None, Option(help="First sweep whose draws are kept (default: half of the sweeps).")] = (
+        None
+    )
     thin: Annotated[int, Option(help="Sweeps between draws.")] = 5
-    sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
-    shards: Annotated[int, Option(help="Parts of a sweep for threads to share; 1 is exact.")] = 1
-    estimator: Annotated[str, Option(help="cgs_p (dense) or standard.")] = "cgs_p"
-    chains: Annotated[int, Option(help="Independent chains; the likeliest is the model.")] = 1
-    paths: Annotated[int, Option(help="Paths of a chain, which share their topics.")] = 1
-    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
+    sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
+    shards: Annotated[
+        int, Option(help="Parts of a sweep that threads share. 1 is exact; more are an approximation.")
+    ] = 1
+    estimator: Annotated[str, Option(help="How topics are computed from the samples: cgs_p (dense) or standard.")] = (
+        "cgs_p"
+    )
+    chains: Annotated[int, Option(help="Independent chains. The likeliest becomes the model; all are kept.")] = 1
+    paths: Annotated[int, Option(help="Paths per chain, which share their topics.")] = 1
+    seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
     checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
 
     def build(self, **others: Any) -> "CompoundLDA":
@@ -71,10 +81,10 @@ def fit_collections(
     jobs: Jobs = -1,
     quiet: Quiet = False,
 ) -> None:
-    """Learn topics that collections of documents share, and how much of each collection every topic makes up.
+    """Learn topics that collections of documents share, and the share of each topic in each collection.
 
-    The collection of a document is its group: the column that --group-column names, or a folder's collection.txt.
-    Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
+    The collection of a document is its group: the column --group-column, or collection.txt in a folder.
+    Checkpoints are kept in DIR; `topicloom resume DIR` continues from the last one.
     """
     model = compounding.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     corpus = read_for(model, input, out, reading, cutting, quiet)
@@ -101,11 +111,11 @@ def prevalence(
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic.")] = 6,
     level: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
     difference: Annotated[
-        str | None, typer.Option(help="Two collections: how they differ, topic by topic.", metavar="A,B")
+        str | None, typer.Option(help="Show how two collections differ, topic by topic.", metavar="A,B")
     ] = None,
-    trend: Annotated[bool, typer.Option("--trend", help="How topics rise and fall over the collections.")] = False,
+    trend: Annotated[bool, typer.Option("--trend", help="Show how topics rise and fall over the collections.")] = False,
 ) -> None:
-    """Show how much of each collection every topic makes up, with intervals.
+    """Show the share of each topic in each collection, with intervals.
 
     Collections come in order: numbers and dates by their value, other names sorted. A trend is the slope of a line
     through the collections, in which each counts with its documents.

@@ -33,22 +33,22 @@ def compare(
     output: Output,
     data: Annotated[
         Path | None,
-        typer.Option("--data", "-d", help="Documents that were held out (default: those of the fit).", metavar="FILE"),
+        typer.Option("--data", "-d", help="Held-out documents (default: those of the fit).", metavar="FILE"),
     ] = None,
     measures: Annotated[
         str, typer.Option(help=f"Some of {','.join(_MEASURES)}; the last two are slow.", metavar="M[,M…]")
     ] = "completion",
-    samples: Annotated[int, typer.Option(help="Samples of completion.")] = 10,
-    runs: Annotated[int, typer.Option(help="Independent runs of left-to-right.")] = 8,
-    particles: Annotated[int, typer.Option(help="Particles of left-to-right and annealed.")] = 20,
-    temperatures: Annotated[int, typer.Option(help="Steps of annealed, from the prior to the posterior.")] = 1000,
+    samples: Annotated[int, typer.Option(help="Samples per document, for completion.")] = 10,
+    runs: Annotated[int, typer.Option(help="Independent runs, for left-to-right.")] = 8,
+    particles: Annotated[int, typer.Option(help="Particles, for left-to-right and annealed.")] = 20,
+    temperatures: Annotated[int, typer.Option(help="Steps from the prior to the posterior, for annealed.")] = 1000,
     group_column: GroupColumn = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same scores.")] = 0,
     jobs: Jobs = -1,
 ) -> None:
     """Compare models on held-out documents: which predicts better, by how much per token, and how sure that is.
 
-    Differences are paired over documents and come with standard errors; chains of a model count as several fits.
+    Differences are paired over documents and have standard errors. The chains of a model count as several fits.
     Models must have the same vocabulary.
     """
     from topicloom.diagnostics.comparison import compare_all

@@ -23,13 +23,13 @@ def demo(
     output: Output,
     topics: Annotated[int, typer.Option("--topics", "-k", help="Number of topics.")] = 30,
     sweeps: Annotated[int, typer.Option("--sweeps", "-n", help="Sweeps over the corpus.")] = 400,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0,
     page: Annotated[Path, typer.Option(help="The page to write.", metavar="FILE")] = Path("topicloom-demo.html"),
     jobs: Jobs = -1,
 ) -> None:
-    """Fit a model to real text that is on every machine, compare the two estimators, and write a page to look at.
+    """Fit a model to text that is on every machine, compare two estimators, and write a page about it.
 
-    The text is the docstrings of Python and of the packages that topicloom is built on: nothing is downloaded.
+    The texts are the docstrings of Python and of the packages that topicloom needs. Nothing is downloaded.
     """
     import numpy as np
 
@@ -63,7 +63,7 @@ def demo(
 
 
 def write_page(model: "LDA", page: Path) -> str | None:
-    """Write the explorer's page and return where it is; None if it cannot be written, which is said."""
+    """Write the explorer's page and return its place. If it cannot be written, report that and return None."""
     from topicloom.explore import explore
 
     try:

@@ -22,7 +22,7 @@ def diagnose(
         int | None,
         typer.Option(help="Sweeps of each chain to leave out (default: the burn-in, or half).", show_default=False),
     ] = None,
-    max_rhat: Annotated[float, typer.Option(help="Largest R-hat that is taken as agreement.")] = 1.05,
+    max_rhat: Annotated[float, typer.Option(help="Largest R-hat that counts as agreement.")] = 1.05,
     min_ess: Annotated[
         float | None,
         typer.Option(help="Smallest effective sample size wanted (default: 100 per chain).", show_default=False),
@@ -30,17 +30,19 @@ def diagnose(
     bootstrap: Annotated[
         int,
         typer.Option(
-            help="Fit the model again to so many samples of documents: which topics do they have?", metavar="N"
+            help="Fit again to this many samples of the documents, and count how many of the fits have each topic.",
+            metavar="N",
         ),
     ] = 0,
     html: Annotated[
-        Path | None, typer.Option(help="Write the tables to a page, too.", metavar="FILE", show_default=False)
+        Path | None, typer.Option(help="Also write the tables to an HTML page.", metavar="FILE", show_default=False)
     ] = None,
     jobs: Jobs = -1,
 ) -> None:
-    """Judge whether a model's chains have converged: whether they agree on what does not depend on topics' numbers.
+    """Judge whether a model's chains have converged.
 
-    The table for programs has the quantities or, with --bootstrap, the topics.
+    Compared is what does not depend on the order of topics. The table for programs has one row per quantity or, with
+    --bootstrap, per topic.
     """
     import topicloom
     from topicloom.diagnostics.fitted import diagnose as judge

@@ -1,4 +1,4 @@
-"""``docs`` and ``name``: what a topic's documents say, and what to call it."""
+"""``docs`` and ``name``: the documents of a topic, and its name."""
 
 import sys
 from pathlib import Path
@@ -21,9 +21,9 @@ def docs(
     ],
     n: Annotated[int, typer.Option("--n", "-n", help="Documents to show.")] = 10,
     text_length: Annotated[int, typer.Option(help="Characters of each text; 0 for none.")] = 300,
-    whole: Annotated[bool, typer.Option("--whole", help="Show whole texts.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Show the whole texts.")] = False,
 ) -> None:
-    """Show the documents of the fit with the largest share of a topic, with their texts if the model keeps them.
+    """Show the documents with the largest share of a topic, with their texts if the model keeps them.
 
     The table for programs has the columns document, id, share, tokens, text.
     """
@@ -74,17 +74,17 @@ def name(
         list[str],
         typer.Argument(
             metavar="FILE.json | TOPIC=NAME…",
-            help="Names that the explorer exported, or names by topic, which is given by its number or its name: "
-            "3=space. An empty name takes it away.",
+            help="A file of names that the explorer exported, or TOPIC=NAME with a topic's number or name, such as "
+            "3=space. An empty name removes a name.",
             show_default=False,
         ),
     ],
     any_model: Annotated[
-        bool, typer.Option("--any-model", help="Take names that were exported for another model.")
+        bool, typer.Option("--any-model", help="Accept names that were exported for another model.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Give names to a model's topics. They are kept with the model, and no number changes."""
+    """Give names to a model's topics. Names are kept with the model; numbers do not change."""
     import topicloom
     from topicloom.files.directories import save_names
 

@@ -33,29 +33,38 @@ def explain(
     output: Output,
     document: Annotated[
         list[str] | None,
-        typer.Option("--document", "-d", metavar="ID|NUMBER", help="A document, by its name or its number from 0."),
+        typer.Option(
+            "--document", "-d", metavar="ID|NUMBER", help="Name or number (from 0) of a document; may be repeated."
+        ),
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", "-t", metavar="NUMBER|NAME", help="A topic to explain.")
+        list[str] | None,
+        typer.Option(
+            "--topic", "-t", metavar="NUMBER|NAME", help="Name or number of a topic to explain; may be repeated."
+        ),
     ] = None,
     label: Annotated[
-        list[str] | None, typer.Option("--label", "-l", metavar="NAME", help="A label or class to explain.")
+        list[str] | None,
+        typer.Option("--label", "-l", metavar="NAME", help="Label or class to explain; may be repeated."),
     ] = None,
     best: Annotated[
-        int, typer.Option(help="If none is named: how many topics, labels or classes of each document, best first.")
+        int, typer.Option(help="Without --topic and --label: how many of each document to explain, best first.")
     ] = 3,
-    words: Annotated[int, typer.Option("--words", "-w", help="Words for each, and as many against it.")] = 10,
+    words: Annotated[
+        int, typer.Option("--words", "-w", help="Words that speak for each, and as many that speak against it.")
+    ] = 10,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="In --csv, --json and --parquet: every word in the order of the text.")
+        bool, typer.Option("--tokens", help="Give every word in the order of the text, in --csv, --json and --parquet.")
     ] = False,
-    text_length: Annotated[int, typer.Option(help="Characters of each text that are shown; 0 for none.")] = 1000,
+    text_length: Annotated[int, typer.Option(help="Characters of each text to show; 0 for none.")] = 1000,
     group_column: GroupColumn = None,
     jobs: Jobs = -1,
 ) -> None:
     """Show which words of new documents speak for a topic, a label or a class, and which against it.
 
-    Colours in the text are those of the table: of topics and labels the one that a word says most for, of classes and
-    numbers green for and red against the first. Without colours, words carry marks.
+    Words of the text are coloured as in the table. Of topics and labels, a word has the colour of the one that it
+    speaks for most. Of classes and numbers, green words speak for the first and red ones against it. Without colours,
+    words have marks.
     """
     from topicloom.engine.estimator.explained import ask, explained, token_columns, word_columns
 

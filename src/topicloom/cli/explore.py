@@ -1,4 +1,4 @@
-"""``explore``: a model as one page to look at."""
+"""``explore``: a page that shows a model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,30 +19,36 @@ if TYPE_CHECKING:
 def explore(
     inputs: Annotated[
         list[Path],
-        typer.Argument(metavar="MODEL…", help="A model's directory, several, or a MALLET state.", show_default=False),
+        typer.Argument(
+            metavar="MODEL…", help="One or more models' directories, or a MALLET state file.", show_default=False
+        ),
     ],
     reading: Reading,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.", metavar="FILE")] = Path("topics.html"),
     texts: Annotated[
         Path | None,
         typer.Option(
-            help="The file of the fit, for documents' texts (default: those that the model keeps).", metavar="FILE"
+            help="File that the model was fitted to, for texts of documents (default: those that the model keeps).",
+            metavar="FILE",
         ),
     ] = None,
     documents: Annotated[
-        int, typer.Option(help="Documents in the page; of more, each topic's best and a sample. 0: none.")
+        int,
+        typer.Option(help="Most documents on the page: the best of each topic and a sample of the others. 0 for none."),
     ] = 2000,
-    all_documents: Annotated[bool, typer.Option("--all", help="All documents, however many.")] = False,
-    text_length: Annotated[int, typer.Option(help="Characters of a text, beyond which it is cut.")] = 10_000,
-    no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts out; documents have their words.")] = False,
+    all_documents: Annotated[bool, typer.Option("--all", help="Put all documents on the page.")] = False,
+    text_length: Annotated[int, typer.Option(help="Cut texts after this many characters.")] = 10_000,
+    no_texts: Annotated[
+        bool, typer.Option("--no-texts", help="Leave the texts out; documents show their words only.")
+    ] = False,
     held_out: Annotated[
         Path | None,
-        typer.Option(help="Documents with labels that were held out: how well they are predicted.", metavar="FILE"),
+        typer.Option(help="Held-out documents with labels, to show how well they are predicted.", metavar="FILE"),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     level: Annotated[float, typer.Option(help="Probability of intervals.")] = 0.9,
 ) -> None:
-    """Write a page that shows a model: one HTML file, which needs no network and no server.
+    """Write a page that shows a model: one HTML file that opens in any browser, without a network.
 
     Several models are shown side by side, with the flows between their topics.
     """
@@ -96,7 +102,7 @@ def _load(path: Path) -> Any:
 
 
 class _AsModel:
-    """What reading a file needs to know of a model, of a state."""
+    """What is needed of a model, or of a state, to read a file."""
 
     def __init__(self, state: "MalletState") -> None:
         self.vocabulary_, self._text_options, self._reading = state.corpus.vocabulary, None, None

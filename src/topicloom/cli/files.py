@@ -28,28 +28,30 @@ def convert(
     inputs: Annotated[
         list[Path], typer.Argument(metavar="INPUT", help="A corpus, a MALLET state, or a model's directory.")
     ],
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write; .gz names are gzipped.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="File to write; it is compressed if its name ends in .gz.")
+    ],
     reading: Reading,
     cutting: Cutting,
     to: Annotated[
         str | None,
         typer.Option(
-            help=f"A corpus format, {_STATE}, {' or '.join(_TABLES)} (default: by the name).", metavar="FORMAT"
+            help=f"A corpus format, {_STATE}, {' or '.join(_TABLES)} (default: by the file's name).", metavar="FORMAT"
         ),
     ] = None,
     estimator: Annotated[
         str | None,
         typer.Option(
-            help="For tables: cgs_p (dense) or standard (default: the fitted estimates; cgs_p of a MALLET state).",
+            help="For tables: cgs_p (dense) or standard (default: the estimates of the fit; of a MALLET state cgs_p).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Write a corpus, a fitted model's tables, or a sampler's state, in another format.
 
-    A corpus goes from any format to any other. A model's directory gives its corpus, csv tables of its fitted estimates
-    (`--to doc-topics` and `--to topic-words`, with names of topics and labels), or its last sample as a MALLET state. A
-    MALLET state gives the same, with estimates from its one sample.
+    A corpus is converted from any format to any other. A model's directory gives its corpus, csv tables of its fitted
+    estimates (`--to doc-topics` and `--to topic-words`, with names of topics and labels), or its last sample as a
+    MALLET state. A MALLET state gives the same, with estimates from its one sample.
     """
     from topicloom.corpus import formats
 
@@ -184,7 +186,7 @@ def info(
     reading: Reading,
     output: Output,
 ) -> None:
-    """Tell what a file or a model's directory holds: sizes, parameters, status, fingerprints, versions."""
+    """Show what a file or a model's directory holds: sizes, parameters, status, fingerprint, versions."""
     kind = _kind(path, reading.format)
     if kind == "model":
         found = _about_run(path)

@@ -1,4 +1,4 @@
-"""``fit`` and ``resume``: runs that may be stopped at any moment and go on as if they never were."""
+"""``fit`` and ``resume``: runs that can be interrupted at any moment and resumed exactly."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +36,8 @@ def fit(
 ) -> None:
     """Learn topics from a corpus.
 
-    Checkpoints are kept in DIR. After Ctrl-C, or if the machine goes down, `topicloom resume DIR` goes on from the last
-    one; the finished model is the same, bit for bit.
+    Checkpoints are kept in DIR. After Ctrl-C or a crash, `topicloom resume DIR` continues from the last one. The
+    finished model is the same, bit for bit.
     """
     model = sampling.model(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     fit_to(model, read_for(model, input, out, reading, cutting, quiet), out)
@@ -45,7 +45,7 @@ def fit(
 
 
 def read_for(model: Any, input: list[Path], out: Path, reading: Reading, cutting: Cutting, quiet: bool) -> "Corpus":
-    """What a model is to be fitted to. What cannot work is told before a long reading; how it is read is remembered."""
+    """The corpus to fit a model to. Mistakes are reported before a long reading. How it was read is remembered."""
     check_out(out)
     model._plan(model.random_state)
     corpus = reading.read_to_fit(input, cutting.told(), **cutting.options(), n_jobs=model.n_jobs)
@@ -69,7 +69,7 @@ def check_out(out: Path) -> None:
 
     if not is_free(out):
         is_run = (out / MANIFEST).exists()
-        go_on = f" To go on with the run in it: topicloom resume {quoted(out)}." if is_run else ""
+        go_on = f" To resume the run in it: topicloom resume {quoted(out)}." if is_run else ""
         raise InputError(f"{out} is not an empty directory; give another with --out.{go_on}")
 
 
@@ -77,12 +77,12 @@ def resume(
     directory: RunDir,
     output: Output,
     sweeps: Annotated[
-        int | None, typer.Option("--sweeps", "-n", help="Sweeps in all (default: as in fit).", show_default=False)
+        int | None, typer.Option("--sweeps", "-n", help="Sweeps in all (default: as in the fit).", show_default=False)
     ] = None,
     jobs: Jobs = -1,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was stopped, or with a finished model to more sweeps."""
+    """Resume an interrupted run, or give a finished model more sweeps."""
     from topicloom import models
     from topicloom.files.manifests import read_manifest
 
@@ -92,7 +92,7 @@ def resume(
         model = models.load(directory)
         if not quiet:
             done = counted(model.n_iter_, "sweeps")
-            say(f"the run in {directory} is finished, with {done}; --sweeps N goes on to N in all.")
+            say(f"the run in {directory} is finished, with {done}; --sweeps N continues to N in all.")
     else:
         try:
             model = models.resume(directory, max_iter=sweeps, n_jobs=jobs, verbose=0 if quiet else 1)
@@ -118,7 +118,7 @@ def show_fitted(
     shown: Callable[[], None],
     more: dict[str, Any],
 ) -> None:
-    """What a fit ends with: its table in the form asked for, or how to go on."""
+    """Print the table of a finished fit, or how to resume an interrupted one."""
     if output.asked or not (quiet or model.interrupted_):
         output.show(columns, shown, lambda: summary(model, out) | more)
     if model.interrupted_:
@@ -132,7 +132,7 @@ def tell_stopped(out: Path, sweeps: int | None) -> None:
         say("interrupted before the first sweep; nothing is kept.")
     else:
         after = "" if sweeps is None else f" after sweep {sweeps}"
-        say(f"interrupted{after}. Go on with: topicloom resume {quoted(out)}")
+        say(f"interrupted{after}. Resume with: topicloom resume {quoted(out)}")
     raise typer.Exit(INTERRUPTED)
 
 

@@ -19,21 +19,21 @@ _ORDERS = ("support", "f1", "name", "calibration")
 
 def label_report(
     directory: ModelDir,
-    input: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Documents that were held out, with labels.", show_default=False)
-    ],
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help="Held-out documents with labels.", show_default=False)],
     reading: Reading,
     output: Output,
-    sort: Annotated[str, typer.Option(help="support, f1, name or calibration (the worst first).")] = "support",
+    sort: Annotated[
+        str, typer.Option(help="Order of the rows: support, f1, name or calibration (worst first).")
+    ] = "support",
     label_column: Annotated[str | None, typer.Option(help="Column that holds labels (default: as in the fit).")] = None,
-    level: Annotated[float, typer.Option(help="Probability of the limits of expected documents.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Probability of the limits in brackets.")] = 0.95,
     jobs: Jobs = -1,
 ) -> None:
     """Show how well each label or class of held-out documents is predicted.
 
-    Columns are the number of documents with the label, precision, recall, F1 and, of a model that has probabilities,
-    how many documents with the label were expected. A mark (!) says that their number is outside the limits in
-    brackets, within which it should lie: the label's probabilities are too low or too high.
+    Columns are the number of documents with the label, precision, recall and F1. Of a model with probabilities there is
+    also the number of documents that it expects to have the label, with limits in brackets. A mark (!) shows that the
+    actual number is outside the limits: the probabilities of the label are too low or too high.
     """
     if sort not in _ORDERS:
         raise InputError(f"--sort {sort}: not known; choose {', '.join(_ORDERS)}.")

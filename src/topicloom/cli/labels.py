@@ -35,16 +35,22 @@ class Labeling:
     model: Annotated[str, Option(help="labeled, prior (frequent labels are likelier) or dependency.")] = "prior"
     sweeps: Sweeps = 195
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 50
-    thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
-    chains: Annotated[int, Option(help="Independent chains; all are averaged.")] = 1
-    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
-    method: Annotated[str, Option(help="gibbs, or without sampling cvb0.")] = "gibbs"
-    beta: Annotated[float, Option(help="Prior of words.", metavar="B")] = 0.1
-    ranking: Annotated[str, Option(help="counts (without the prior) or theta (with it).")] = "counts"
-    label_rule: Annotated[str, Option(help="meta, count, threshold or proportional: how many labels.")] = "meta"
-    n_labels: Annotated[int | None, Option(help="Labels of each document, for the rule count.")] = None
-    holdout: Annotated[float, Option(help="Share of documents to calibrate on; 0 for none.")] = 0.2
-    label_topics: Annotated[int | None, Option(help="Topics of labels, for dependency.")] = None
+    thin: Annotated[int, Option(help="Sweeps between the samples that are averaged.")] = 5
+    chains: Annotated[int, Option(help="Independent chains, which are averaged.")] = 1
+    seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
+    method: Annotated[str, Option(help="gibbs, or the variational method cvb0.")] = "gibbs"
+    beta: Annotated[float, Option(help="Dirichlet prior of words.", metavar="B")] = 0.1
+    ranking: Annotated[str, Option(help="Score labels by counts (without the prior) or by theta (with the prior).")] = (
+        "counts"
+    )
+    label_rule: Annotated[
+        str, Option(help="How many labels each document gets: meta, count, threshold or proportional.")
+    ] = "meta"
+    n_labels: Annotated[int | None, Option(help="Labels per document, for the rule count.")] = None
+    holdout: Annotated[
+        float, Option(help="Share of the documents on which probabilities are calibrated; 0 for none.")
+    ] = 0.2
+    label_topics: Annotated[int | None, Option(help="Number of topics over labels, for dependency.")] = None
     checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
 
     def build(self, **others: Any) -> "LabeledLDA":
@@ -76,9 +82,9 @@ def fit_labels(
     jobs: Jobs = -1,
     quiet: Quiet = False,
 ) -> None:
-    """Learn the words of labels from a corpus that has labels, to predict labels of new documents.
+    """Learn the words of each label from documents with labels, to predict labels of new documents.
 
-    Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
+    Checkpoints are kept in DIR; `topicloom resume DIR` continues from the last one.
     """
     model = labeling.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     corpus = read_for(model, input, out, reading, cutting, quiet)
@@ -120,15 +126,18 @@ def predict(
         typer.Option("--out", "-o", help="A .csv or .jsonl file (default: csv on standard output).", metavar="FILE"),
     ] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Give the probability of every label as well.")
+        bool, typer.Option("--probabilities", help="Also give the probability of every label.")
     ] = False,
     rule: Annotated[
-        str | None, typer.Option(help="meta, count, threshold or proportional (default: as fitted).")
+        str | None,
+        typer.Option(
+            help="How many labels each document gets: meta, count, threshold or proportional (default: as in the fit)."
+        ),
     ] = None,
-    n_labels: Annotated[int | None, typer.Option(help="Labels of each document, for the rule count.")] = None,
+    n_labels: Annotated[int | None, typer.Option(help="Labels per document, for the rule count.")] = None,
     jobs: Jobs = -1,
 ) -> None:
-    """Give the labels of new documents, best first; or their classes or numbers, of a supervised model."""
+    """Predict labels of new documents, best first, or their classes or numbers with a supervised model."""
     if out is not None and out.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{out}: the name must end in .csv or .jsonl, which says what to write.")
     model = load_labeled(directory).set_params(n_jobs=jobs)

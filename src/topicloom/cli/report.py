@@ -14,7 +14,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
     json: Json = False,
 ) -> None:
-    """Write a page about a model: the explorer, diagnostics, how it was made, and the command to make it again."""
+    """Write a page about a model: the explorer, diagnostics, parameters, and the command that makes it again."""
     import topicloom
     from topicloom.explore.report import command_of, write_report
 

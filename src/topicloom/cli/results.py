@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from topicloom.models import LDA
 
 NewInput = Annotated[
-    list[Path] | None, typer.Argument(metavar="[INPUT]", help="Documents that were held out.", show_default=False)
+    list[Path] | None, typer.Argument(metavar="[INPUT]", help="Held-out documents.", show_default=False)
 ]
 
 GroupColumn = Annotated[
@@ -35,9 +35,9 @@ def topics(
     output: Output,
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic.")] = 10,
 ) -> None:
-    """Show the topics of a model: their share of the corpus and their likeliest words.
+    """Show the topics of a model: their shares of the corpus and their most probable words.
 
-    The table for programs has a line for each topic and rank: topic, rank, word, probability.
+    The table for programs has one row per topic and rank: topic, rank, word, probability.
     """
     model = load_topics(directory)
     output.show(lambda: topic_words(model, words), lambda: show_topics(model, words), lambda: _topics(model, words))
@@ -161,7 +161,7 @@ def evaluate(
     ] = None,
     coherence: Annotated[str, typer.Option(help="c_npmi, u_mass or c_v.")] = "c_npmi",
     words: Annotated[int, typer.Option("--words", "-w", help="Words of each topic for coherence.")] = 10,
-    particles: Annotated[int, typer.Option(help="Particles of left-to-right.")] = 20,
+    particles: Annotated[int, typer.Option(help="Particles, for left-to-right.")] = 20,
     label_column: Annotated[str | None, typer.Option(help="Column that holds labels (default: as in the fit).")] = None,
     group_column: GroupColumn = None,
     response_column: Annotated[
@@ -171,9 +171,9 @@ def evaluate(
 ) -> None:
     """Score a model: what it predicts of held-out documents, and how good its topics are.
 
-    Perplexity is by completion: topics from one half of each document, words of the other half scored. Coherence is
-    measured in the training corpus. A model that predicts labels is scored by them: F1 of the label sets, measures of
-    the ranking, calibration.
+    Perplexity is by completion: one half of each document gives the topics, the words of the other half are scored.
+    Coherence is measured in the training corpus. A model that predicts labels is scored by them: F1 of the label sets,
+    measures of the ranking, calibration.
     """
     from topicloom import evaluation
 

@@ -25,27 +25,47 @@ class Searching:
     """Search"""
 
     topics: Annotated[
-        str, Option("--topics", "-k", help="Numbers of topics to compare.", metavar="K,K…", show_default=False)
+        str,
+        Option(
+            "--topics",
+            "-k",
+            help="Numbers of topics to compare, with commas between them.",
+            metavar="K,K…",
+            show_default=False,
+        ),
     ]
-    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps of a chain.")] = 150
+    sweeps: Annotated[int, Option("--sweeps", "-n", help="Sweeps per chain.")] = 150
     chains: Annotated[int, Option(help="Chains per number of topics.")] = 4
-    folds: Annotated[int, Option(help="1 holds out a share of the documents once; more cut them into parts.")] = 1
+    folds: Annotated[
+        int,
+        Option(
+            help="1 holds out a share of the documents once. More cut them into parts, and each is held out in turn."
+        ),
+    ] = 1
     test_share: Annotated[float, Option(help="Share of the documents to hold out.")] = 0.2
     halving: Annotated[
-        bool, Option("--halving/--no-halving", help="Drop hopeless numbers early, or give all of them all sweeps.")
+        bool, Option("--halving/--no-halving", help="Drop hopeless numbers early, or give every number all sweeps.")
     ] = True
-    tell_apart: Annotated[float, Option(help="Standard errors from which on a difference counts as one.")] = 2.0
-    alpha: Annotated[float | None, Option(help="Prior of documents (default: 1/topics, learned).", metavar="A")] = None
-    beta: Annotated[float | None, Option(help="Prior of words (default: 1/topics, learned).", metavar="B")] = None
+    tell_apart: Annotated[float, Option(help="Smallest difference that counts, in standard errors.")] = 2.0
+    alpha: Annotated[
+        float | None, Option(help="Dirichlet prior of documents (default: learned from 1/topics on).", metavar="A")
+    ] = None
+    beta: Annotated[
+        float | None, Option(help="Dirichlet prior of words (default: learned from 1/topics on).", metavar="B")
+    ] = None
     learn: Annotated[
         bool | None,
-        Option("--learn/--fixed", help="Learn both priors, or none (default: those not given).", show_default=False),
+        Option(
+            "--learn/--fixed",
+            help="Learn both priors, or none (default: those that are not given).",
+            show_default=False,
+        ),
     ] = None
-    sampler: Annotated[str, Option(help="Sampler that draws the topics.")] = "auto"
-    seed: Annotated[int, Option(help="The same seed gives the same result.")] = 0
+    sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
+    seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same result.")] = 0
     keep: Annotated[
         Path | None,
-        Option(help="Folder that keeps finished fits; the same command goes on from them.", metavar="DIR"),
+        Option(help="Folder that keeps finished fits, so that the same command can resume.", metavar="DIR"),
     ] = None
 
     def options(self) -> dict[str, Any]:
@@ -80,18 +100,19 @@ def search_topics(
     cutting: Cutting,
     output: Output,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A .json file for the result.", metavar="FILE")
+        Path | None, typer.Option("--out", "-o", help="File for the whole result: .json.", metavar="FILE")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="A picture: .png, .pdf or .svg (needs matplotlib).", metavar="FILE")
+        Path | None,
+        typer.Option("--plot", help="File for a picture: .png, .pdf or .svg (needs matplotlib).", metavar="FILE"),
     ] = None,
     jobs: Jobs = -1,
     quiet: Quiet = False,
 ) -> None:
     """Compare numbers of topics by what they predict of held-out documents, and recommend a range.
 
-    There is no single right number. Numbers within one standard error of the best are recommended; the smallest of
-    them that serves you is a good choice.
+    There is no single right number. Numbers within one standard error of the best are recommended. The smallest of
+    them that serves your purpose is a good choice.
     """
     numbers = searching.numbers()
     if plot is not None:
@@ -106,7 +127,7 @@ def search_topics(
     try:
         found = run(corpus, numbers, n_jobs=jobs, verbose=int(not quiet), **searching.options())
     except KeyboardInterrupt:
-        say("interrupted." if searching.keep is None else "interrupted. Go on with the same command.")
+        say("interrupted." if searching.keep is None else "interrupted. Resume with the same command.")
         raise typer.Exit(INTERRUPTED) from None
     if out is not None:
         found.to_json(out)

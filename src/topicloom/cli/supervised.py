@@ -27,20 +27,24 @@ if TYPE_CHECKING:
 class Supervision:
     """Model"""
 
-    task: Annotated[str, Option(help="classes (or label sets) or numbers: what is to be predicted.")] = "classes"
-    topics: Annotated[int | None, Option("--topics", "-k", help="Topics; 40 for classes, 10 for numbers.")] = None
+    task: Annotated[str, Option(help="What to predict: classes (or label sets), or numbers.")] = "classes"
+    topics: Annotated[
+        int | None, Option("--topics", "-k", help="Number of topics (default: 40 for classes, 10 for numbers).")
+    ] = None
     sweeps: Sweeps = 40
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 20
-    thin: Annotated[int, Option(help="Sweeps between samples that are averaged.")] = 5
-    chains: Annotated[int, Option(help="Independent chains; what they predict is averaged.")] = 1
-    seed: Annotated[int, Option(help="The same seed gives the same model.")] = 0
-    loss: Annotated[str | None, Option(help="hinge or logistic, for classes.")] = None
-    loss_weight: Annotated[float | None, Option(help="Weight of the loss against the words.")] = None
+    thin: Annotated[int, Option(help="Sweeps between the samples that are averaged.")] = 5
+    chains: Annotated[int, Option(help="Independent chains, whose predictions are averaged.")] = 1
+    seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
+    loss: Annotated[str | None, Option(help="Loss for classes: hinge or logistic.")] = None
+    loss_weight: Annotated[float | None, Option(help="Weight of the loss relative to the words.")] = None
     weight_precision: Annotated[float | None, Option(help="Prior precision of the classifier's weights.")] = None
-    multi_class: Annotated[str | None, Option(help="multitask or ovr, for classes.")] = None
-    epsilon: Annotated[float | None, Option(help="Error at no loss, for numbers.")] = None
-    sampler: Annotated[str, Option(help="auto, mh or dense.")] = "auto"
-    shards: Annotated[int, Option(help="Parts of a sweep for threads to share.")] = 1
+    multi_class: Annotated[
+        str | None, Option(help="How several classes are learned: multitask or ovr (one against the rest).")
+    ] = None
+    epsilon: Annotated[float | None, Option(help="Largest error of a number that costs nothing.")] = None
+    sampler: Annotated[str, Option(help="Sampler: auto, mh or dense.")] = "auto"
+    shards: Annotated[int, Option(help="Parts of a sweep that threads share.")] = 1
     checkpoint_every: Annotated[int, Option(help="Sweeps between checkpoints.")] = 50
 
     def build(self, **others: Any) -> "SupervisedTopics":
@@ -78,7 +82,7 @@ def fit_supervised(
 ) -> None:
     """Learn topics that predict the documents' classes or numbers (MedLDA).
 
-    Checkpoints are kept in DIR; `topicloom resume DIR` goes on from the last one.
+    Checkpoints are kept in DIR; `topicloom resume DIR` continues from the last one.
     """
     model = supervision.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
     corpus = read_for(model, input, out, reading, cutting, quiet)

@@ -12,7 +12,7 @@ from topicloom.cli._run import Json, say, show_json
 
 
 def warmup(json: Json = False) -> None:
-    """Compile the samplers and measures, once after an install, so that the first fit starts at once."""
+    """Compile all samplers and measures, once after installation, so that the first fit starts at once."""
     from topicloom.numerics.cache import reporter
 
     say("compiling all samplers and measures: up to some minutes.")

@@ -2,10 +2,11 @@
 
 from topicloom.corpus._stop_words import stop_words
 from topicloom.corpus.anndata import from_anndata
-from topicloom.corpus.corpus import Corpus, TextOptions, from_matrix
+from topicloom.corpus.corpus import Corpus, TextOptions
 from topicloom.corpus.formats import read
 from topicloom.corpus.frames import from_frame
 from topicloom.corpus.inputs import as_corpus
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.registry import register_normalizer, register_tokenizer
 from topicloom.corpus.rows import Rows
 from topicloom.corpus.splits import hold_out_tokens, split_documents, split_halves

@@ -129,7 +129,7 @@ _LDAC_LINE = (
 
 
 def read_ldac(path: Path, vocabulary: Vocabulary, *, max_size: int | None = None) -> Corpus:
-    """One document a line: the number of distinct words, then that many ``word:count``, words from 0."""
+    """One document per line: the number of distinct words, then that many ``word:count``, words from 0."""
     words, lengths, n_words, limits = GrowingArray(), GrowingArray(np.int64), 0, Limits(path, max_size)
     with open_bytes(path) as file:
         for block in number_blocks(path, file, _LDAC_LINE, separators=b":"):
@@ -145,7 +145,7 @@ def read_ldac(path: Path, vocabulary: Vocabulary, *, max_size: int | None = None
             lengths.append(np.diff(ends, prepend=0))
             words.append(_repeat(ids, counts))
     if not len(lengths):
-        raise InputError(f"{path} is empty; expected one document a line.")
+        raise InputError(f"{path} is empty; expected one document per line.")
     limits.check_sizes(0, n_words, named=vocabulary is not None)
     return _corpus(words.finish(), lengths.finish(), vocabulary, n_words)
 

@@ -134,7 +134,7 @@ def _checked(path: Source, number: int, line: str, encoding: str) -> str:
 
 
 def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:
-    """One word a line, line j for word j; blank and repeated lines are errors."""
+    """One word per line, line j for word j; blank and repeated lines are errors."""
     seen: dict[str, int] = {}
     for number, line in enumerate(text_lines(path, encoding), 1):
         word = line.rstrip("\n")
@@ -146,7 +146,7 @@ def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:
             raise InputError(f"{path}, line {number}: the word {word!r} is already on line {seen[word]}.")
         seen[word] = number
     if not seen:
-        raise InputError(f"{path} is empty; expected one word a line.")
+        raise InputError(f"{path} is empty; expected one word per line.")
     return tuple(seen)
 
 

@@ -14,7 +14,8 @@ from topicloom.corpus._limits import Limits
 from topicloom.corpus._lines import NumberBlock, malformed, open_bytes, word_blocks
 from topicloom.corpus._matrices import csr_from_parts
 from topicloom.corpus._streams import GrowingArray
-from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.matrices import from_matrix
 from topicloom.errors import InputError
 
 Vocabulary = tuple[str, ...] | None

@@ -1,4 +1,4 @@
-"""Reader of SVMlight files: ``target index:value …``, one document a line."""
+"""Reader of SVMlight files: ``target index:value …``, one document per line."""
 
 import re
 from collections.abc import Iterator

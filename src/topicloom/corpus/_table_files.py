@@ -139,7 +139,7 @@ def _reordered(corpus: Corpus, order: Any) -> Corpus:
 
 
 def read_txt(files: Files, *, encoding: str = "utf-8", **options: Any) -> Documents:
-    """One document a line; a blank line is a document without words."""
+    """One document per line; a blank line is a document without words."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         for number, line in enumerate(text_lines(source, encoding), 1):
@@ -193,7 +193,7 @@ def _whole(source: Source, encoding: str, max_size: int | None) -> str:
 
 
 def read_mallet(files: Files, *, encoding: str = "utf-8", **options: Any) -> Documents:
-    """One document a line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
+    """One document per line: name, label, text. Between tabs there may be several labels, or none; ``-`` is none."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _mallet_rows(source, encoding)
@@ -236,7 +236,7 @@ def check_columns(source: Source, roles: Mapping[str, str], columns: Iterable[st
 def read_jsonl(
     files: Files, *, label_separator: str | None = None, encoding: str = "utf-8", **options: Any
 ) -> Documents:
-    """One JSON object a line."""
+    """One JSON object per line."""
     roles, text_options = split_roles(options)
 
     def rows(_: str, source: Source) -> Iterator[Row]:

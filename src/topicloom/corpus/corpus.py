@@ -33,8 +33,6 @@ from topicloom.corpus._checks import (
     texts,
 )
 from topicloom.corpus._columns import as_times
-from topicloom.corpus._limits import FREE, PER_ENTRY, check_memory
-from topicloom.corpus._matrices import as_csr
 from topicloom.corpus.pruning import Pruning, document_frequency, kept_words
 from topicloom.corpus.text_options import TextOptions as TextOptions
 from topicloom.errors import InputError, counted
@@ -63,11 +61,49 @@ class Pairs(NamedTuple):
 class Corpus:
     """Documents as a stream of word numbers, with everything that is known about each document.
 
-    ``words[doc_ptr[d]:doc_ptr[d + 1]]`` are the words of document ``d``. With ``weights`` each entry of the
-    stream stands for that much of a token (tf-idf, say) and samplers, which need whole tokens, refuse the
-    corpus. ``ordered`` says whether the stream keeps the order of the text. Arrays are made read-only; rows
-    are never dropped, so metadata stay aligned, and empty documents are marked by ``empty_docs``. ``texts`` are the
-    original texts, if they were kept; no model is fitted to them, and ``fingerprint`` leaves them out.
+    The words of document ``d`` are ``words[doc_ptr[d]:doc_ptr[d + 1]]``. A corpus never changes; arrays are read-only.
+    Rows are never dropped, so metadata stay aligned. Make one with :func:`from_texts`, :func:`from_matrix`,
+    :func:`from_frame` or :func:`read`.
+
+    Parameters
+    ----------
+    words : array of int, shape (n_tokens,)
+        Word number of each token, document after document.
+    doc_ptr : array of int, shape (n_docs + 1,)
+        Where each document begins; the last entry is the number of tokens.
+    vocabulary : sequence of str
+        The words.
+    weights : array of float, shape (n_tokens,), default=None
+        What each entry counts (tf-idf, say). Samplers need whole tokens and refuse a corpus with weights.
+    ordered : bool, default=False
+        Whether words are in the order of the text.
+    ids : sequence of str, default=None
+        Names of the documents.
+    labels : sequence of sequence of str, default=None
+        Labels of each document.
+    groups : sequence of hashable, default=None
+        Group of each document, such as its collection.
+    responses : array of float, shape (n_docs,), default=None
+        Numbers to predict.
+    times : array, shape (n_docs,), default=None
+        Times: numbers, dates or text.
+    unknown : array of int, shape (n_docs,), default=None
+        Tokens of each document outside of a given vocabulary.
+    text_options : TextOptions, default=None
+        How texts were cut into words.
+    reading : mapping, default=None
+        Columns and options by which files or frames were read.
+    texts : sequence of str, default=None
+        The original texts. They change no fit and no ``fingerprint``.
+
+    Examples
+    --------
+    >>> from topicloom import Corpus
+    >>> corpus = Corpus([0, 1, 1, 2], [0, 2, 4], ["river", "water", "money"], ids=["a", "b"])
+    >>> corpus
+    Corpus(2 documents, 3 words, 4 tokens, with ids)
+    >>> corpus.to_matrix().toarray().tolist()
+    [[1, 1, 0], [0, 1, 1]]
     """
 
     words: Int32Array
@@ -312,9 +348,9 @@ class Corpus:
 
         Parameters
         ----------
-        min_df, max_df : int or float, default 1 and 1.0
+        min_df, max_df : int or float, default=1 and 1.0
             Least and largest number (an int) or share (a float) of documents with a word.
-        max_words : int, default None
+        max_words : int, default=None
             Keeps the words with the largest total count, ties in alphabetical order.
 
         Returns
@@ -364,52 +400,6 @@ class Corpus:
         return replace(self, **changes)
 
 
-def from_matrix(
-    X: Any,
-    vocabulary: Sequence[str] | None = None,
-    *,
-    ids: Sequence[str] | None = None,
-    labels: Sequence[Sequence[str]] | None = None,
-    groups: Sequence[Hashable] | None = None,
-    responses: Sequence[float] | AnyArray | None = None,
-    times: Sequence[Any] | AnyArray | None = None,
-    min_df: int | float = 1,
-    max_df: int | float = 1.0,
-    max_words: int | None = None,
-) -> Corpus:
-    """Corpus from a documents × words count matrix (any scipy sparse format, or dense).
-
-    Whole numbers become tokens; if any entry is fractional, all are kept as weights. Without a vocabulary the
-    words are named ``word0``, ``word1``, … ``min_df``, ``max_df`` and ``max_words`` leave words out as
-    ``Corpus.prune`` does.
-    """
-    pruning = Pruning(min_df, max_df, max_words).check()
-    matrix = as_csr(X)
-    if 0 in matrix.shape:
-        raise InputError(f"the matrix has shape {matrix.shape}; at least one document and one word are needed.")
-    n_words = matrix.shape[1]
-    if vocabulary is None and n_words > max(FREE, PER_ENTRY * matrix.nnz):
-        raise InputError(
-            f"the matrix has {n_words:,} columns for {matrix.nnz:,} entries; give a vocabulary if that is right."
-        )
-    vocabulary = default_vocabulary(n_words) if vocabulary is None else items("vocabulary", vocabulary)
-    check_length("vocabulary", len(vocabulary), n_words, "columns of the matrix")
-    _check_counts(matrix, vocabulary)
-    counts = matrix.data
-    weighted = counts.dtype.kind == "f" and bool(np.any(counts != np.floor(counts)))
-    # A stored zero is no token, so that a document of zeros counts as empty.
-    repeats = (counts != 0 if weighted else counts).astype(np.int64)
-    check_memory("the matrix", int(repeats.sum()))
-    corpus = Corpus(
-        words=read_only(np.repeat(matrix.indices.astype(np.int32), repeats)),
-        doc_ptr=np.concatenate(([0], np.cumsum(repeats)))[matrix.indptr],
-        vocabulary=vocabulary,
-        weights=counts[counts != 0] if weighted else None,
-    )
-    known = corpus.with_metadata(ids=ids, labels=labels, groups=groups, responses=responses, times=times)
-    return known.prune(**pruning._asdict())
-
-
 def with_reading(corpus: Corpus, **reading: Any) -> Corpus:
     """A copy that knows how it was read, beside what it knew. Its data are shared and not checked once more."""
     known = {**(corpus.reading or {}), **{name: value for name, value in reading.items() if value is not None}}
@@ -426,21 +416,6 @@ def check_corpus(corpus: Any) -> None:
 def default_vocabulary(n_words: int) -> tuple[str, ...]:
     """Names for words that have none: ``word0``, ``word1``, …"""
     return tuple(f"word{j}" for j in range(n_words))
-
-
-def _check_counts(matrix: Any, vocabulary: tuple[str, ...]) -> None:
-    data = matrix.data
-    bad = (data < 0) | (data > np.iinfo(np.int32).max)  # NaN is neither
-    if data.dtype.kind == "f":
-        bad |= np.isnan(data)
-    if np.any(bad):
-        entry = int(np.argmax(bad))
-        doc = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        word = vocabulary[matrix.indices[entry]]
-        raise InputError(
-            f"document {doc}: the count {data[entry]} for {word!r} is not usable; "
-            "counts must be finite, 0 or more, and below 2**31."
-        )
 
 
 def once(function: Callable[[Corpus], R]) -> Callable[[Corpus], R]:

@@ -113,7 +113,7 @@ def read(
     encoding: str = "utf-8",
     **options: Any,
 ) -> Corpus:
-    """Corpus from a file, a folder, an archive, or several of them; the format is known by names unless it is given.
+    """Corpus from a file, a folder, an archive, or several of them. By default their names decide the format.
 
     ============ ======================================================== =====================================
     format       content                                                  options
@@ -124,16 +124,16 @@ def read(
     ``mtx``      Matrix Market, documents × words                         ``transpose``
     ``npz``      ``scipy.sparse.save_npz``                                ``transpose``
     ``folder``   ``docword.npz``, ``vocab.txt``, ``labels.txt``, …
-    ``files``    a folder, an archive or a list of ``.txt`` files, a      those of ``from_texts`` and
-                 document each                                            ``folder_labels``, ``suffix``
-    ``txt``      a document a line                                        those of ``from_texts``
+    ``files``    a folder, an archive or a list of ``.txt`` files, with   those of ``from_texts`` and
+                 one document per file                                    ``folder_labels``, ``suffix``
+    ``txt``      one document per line                                    those of ``from_texts``
     ``mallet``   ``name label text`` lines                                those of ``from_texts``
     ``csv``      a table with a header line, or ``tsv``                   and ``text_column``, ``id_column``,
                                                                           ``label_column``, ``group_column``,
                                                                           ``response_column``, ``time_column``,
                                                                           ``label_separator``, ``delimiter``,
                                                                           ``quote``, ``header``
-    ``jsonl``    a JSON object a line, or ``parquet``                     and the columns as above
+    ``jsonl``    one JSON object per line, or ``parquet``                 and the columns as above
     ``h5ad``     cells × features of anndata                              ``binarize``, ``min_cells``,
                                                                           ``max_cells``, ``layer``, columns as
                                                                           above but ``id_column``
@@ -148,25 +148,25 @@ def read(
     path : str or path, or a sequence of them
         A file, plain or gzipped; a folder; an archive (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``), of which nothing is
         unpacked to disk; or a pattern such as ``"speeches/*.txt"``. Formats of texts are read from any number of files.
-    format : str, optional
+    format : str, default=None
         One of the formats above. A folder is ``folder`` if it has a ``docword.npz``, otherwise what its files are. One
-        ``.txt`` file has a document a line; of several, of a folder and of an archive, each file is a document.
-    vocabulary : path or sequence of str, optional
-        Words, or a file with one a line. For word numbers it names the words; by default it is looked for in
+        ``.txt`` file has one document per line; of several, of a folder and of an archive, each file is a document.
+    vocabulary : path or sequence of str, default=None
+        Words, or a file with one word per line. For word numbers it names the words; by default it is looked for in
         ``<path>.vocab``, or ``vocab.*.txt`` beside ``docword.*.txt``. For texts it is the vocabulary to use.
     encoding : str, default="utf-8"
-        Of texts.
+        Encoding of texts.
     **options
-        Options of the format. ``max_size`` is how many documents, words and tokens a file of word numbers may claim,
-        in place of 2**20 documents or words (or 1,000 per entry) and 10,000 tokens per entry; or how many bytes an
-        archive may hold, in place of 64 MB (or 100 per byte of its own). Columns of a table without a header line
+        Options of the format. ``max_size`` is the limit on documents, words and tokens of a file of word numbers, in
+        place of 2**20 documents or words (or 1,000 per entry) and 10,000 tokens per entry; or on the bytes of an
+        archive, in place of 64 MB (or 100 per byte of its own). Columns of a table without a header line
         (``header=False``) are numbers, from 0. A cell is one label, unless it is a list, a JSON list, or
         ``label_separator`` is given.
 
     Returns
     -------
     Corpus
-        Its ``reading`` says how it was read, so that a model fitted to it reads new files alike.
+        Its ``reading`` says how it was read, so that a fitted model reads new files in the same way.
 
     Examples
     --------
@@ -240,11 +240,38 @@ def _known(corpus: Corpus, reading: Mapping[str, Any]) -> Corpus:
 def write(
     corpus: Corpus, path: PathLike, format: str | None = None, *, vocabulary: PathLike | None = None
 ) -> list[Path]:
-    """Write the corpus in another tool's format and return the files written; ``.gz`` names are gzipped.
+    """Write a corpus in another tool's format.
 
-    Formats that hold word numbers (uci, ldac, svmlight, mtx, npz) get their words in ``<path>.vocab`` or in the
-    file ``vocabulary``, and svmlight the names of labels in ``<path>.labels``. mallet keeps ids and labels, jsonl
-    all metadata, svmlight responses or else labels, the others none.
+    Formats with word numbers (uci, ldac, svmlight, mtx, npz) have their words in a second file. Of the metadata, mallet
+    keeps ids and labels, jsonl keeps all, and svmlight keeps responses or otherwise labels (with their names in
+    ``<path>.labels``). The others keep none.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    path : path
+        File to write. It is compressed if its name ends in ``.gz``.
+    format : str, default=None
+        "uci", "ldac", "svmlight", "mtx", "npz", "txt", "mallet" or "jsonl". None decides by the name.
+    vocabulary : path, default=None
+        File for the words, if they are not in the file itself; ``<path>.vocab`` by default.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import from_texts, read
+    >>> from topicloom.corpus.formats import write
+    >>> files = write(from_texts(["river water", "money bank"]), Path(mkdtemp()) / "texts.ldac")
+    >>> [file.name for file in files]
+    ['texts.ldac', 'texts.ldac.vocab']
+    >>> read(files[0])
+    Corpus(2 documents, 4 words, 4 tokens)
     """
     target = as_path(path)
     name = _format_of(target, format)

@@ -23,7 +23,8 @@ from topicloom.corpus._columns import (
 )
 from topicloom.corpus._given import cells
 from topicloom.corpus._labels import LabelCells
-from topicloom.corpus.corpus import Corpus, from_matrix, with_reading
+from topicloom.corpus.corpus import Corpus, with_reading
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.rows import Rows
 from topicloom.corpus.text import from_texts
@@ -48,14 +49,35 @@ def from_frame(
     label_separator: str | None = None,
     **text_options: Any,
 ) -> Corpus:
-    """Corpus from a pandas, polars or pyarrow table, or a Dataset of Hugging Face: a document a row.
+    """Corpus from a pandas, polars or pyarrow table, or a Dataset of Hugging Face, with one document per row.
 
-    ``text`` names the column of texts, and ``text_options`` are those of ``from_texts``. Without ``text`` every
-    column that is not named for something else holds the counts of one word, whose name is the column's; of the
-    options of texts ``min_df``, ``max_df`` and ``max_words`` apply to counts, too. A cell of the ``label`` column is a
-    list, a JSON list or one label; with a ``label_separator`` such as ``","`` its labels are separated by that. Null is
-    no label. The corpus remembers the columns (``Corpus.reading``), and a model that is fitted on it finds them in new
-    frames.
+    With ``text`` that column holds the texts. Without it, every column that is not named for something else holds the
+    counts of one word, and the column's name is the word. The corpus remembers the columns (``Corpus.reading``), and a
+    fitted model finds them in new frames.
+
+    Parameters
+    ----------
+    frame : data frame
+    text : str, default=None
+        Column of the texts.
+    id : str, default=None
+        Column of the documents' names.
+    label : str, default=None
+        Column of labels. A cell is a list, a JSON list or one label; null is no label.
+    group : str, default=None
+        Column of groups, such as collections.
+    response : str, default=None
+        Column of numbers to predict.
+    time : str, default=None
+        Column of times.
+    label_separator : str, default=None
+        Character between the labels of a cell, such as ``","``.
+    **text_options
+        Options of :func:`from_texts`. For counts only ``min_df``, ``max_df`` and ``max_words`` apply.
+
+    Returns
+    -------
+    Corpus
 
     Examples
     --------

@@ -14,8 +14,9 @@ from topicloom._types import AnyArray
 from topicloom.corpus._checks import check_choice, items, shown
 from topicloom.corpus._columns import is_missing
 from topicloom.corpus._given import KINDS, Given, Kind, Missing, told_apart, warn_of_missing
-from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import from_frame
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.registry import Normalizer, Tokenizer
 from topicloom.corpus.text import Phrases, from_texts
 from topicloom.errors import InputError, InputTypeError

@@ -9,7 +9,35 @@ from topicloom.errors import InputError, counted
 
 
 def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """Training and test documents, drawn at random; each part keeps the documents' order."""
+    """Split a corpus into training and test documents at random.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    test_share : float, default=0.2
+        Share of the documents to test on, between 0 and 1.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same parts.
+
+    Returns
+    -------
+    train, test : Corpus
+        Both keep the order of the documents. Together they have every document once.
+
+    Raises
+    ------
+    InputError
+        If one of the parts would be empty.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> from topicloom.corpus import split_documents
+    >>> corpus = from_texts(["river water", "money bank", "river boat", "bank loan"])
+    >>> train, test = split_documents(corpus, test_share=0.25, seed=0)
+    >>> train.n_docs, test.n_docs
+    (3, 1)
+    """
     _check(corpus, "test_share", test_share, seed)
     n_test = round(corpus.n_docs * test_share)
     if n_test == 0 or n_test == corpus.n_docs:
@@ -23,10 +51,30 @@ def split_documents(corpus: Corpus, test_share: float = 0.2, seed: int = 0) -> t
 
 
 def split_halves(corpus: Corpus, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """First and second half of every document, for completion; the first half has the odd token.
+    """Split every document into its first and second half, for completion.
 
-    Where the stream keeps no order (counts), a random half stands for the first: its words would otherwise be
-    the ones with small numbers.
+    If a corpus does not keep the order of words (``ordered`` is False), the first half is a random half, because its
+    words are sorted by number.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Without ``weights``.
+    seed : int, default=0
+        Seed of the random numbers; used only if the order is unknown.
+
+    Returns
+    -------
+    first, second : Corpus
+        Both have all documents. The first half has the odd token.
+
+    Examples
+    --------
+    >>> from topicloom import from_texts
+    >>> from topicloom.corpus import split_halves
+    >>> first, second = split_halves(from_texts(["the river floods its banks"]))
+    >>> first.doc_lengths.tolist(), second.doc_lengths.tolist()
+    ([3], [2])
     """
     _check(corpus, "share", 0.5, seed)
     lengths = corpus.doc_lengths
@@ -35,7 +83,30 @@ def split_halves(corpus: Corpus, seed: int = 0) -> tuple[Corpus, Corpus]:
 
 
 def hold_out_tokens(corpus: Corpus, share: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """A share of each document's tokens, drawn at random, is held out; returns (observed, held out)."""
+    """Hold out random tokens of each document.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Without ``weights``.
+    share : float, default=0.1
+        Share of each document's tokens to hold out, between 0 and 1.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same parts.
+
+    Returns
+    -------
+    observed, held_out : Corpus
+        Both have all documents. Together they have every token once.
+
+    Examples
+    --------
+    >>> from topicloom.corpus import hold_out_tokens
+    >>> from topicloom.datasets import synthetic_lda
+    >>> observed, held_out = hold_out_tokens(synthetic_lda(50, doc_length=20).corpus, share=0.1)
+    >>> observed.n_tokens, held_out.n_tokens
+    (900, 100)
+    """
     _check(corpus, "share", share, seed)
     lengths = corpus.doc_lengths
     rank = _rank_in_document(corpus, seed, shuffle=True)

@@ -32,11 +32,36 @@ _TEXTS = "texts"  # stay in the file until they are asked for, whatever is done 
 def convert_corpus(
     source: PathLike | Sequence[PathLike], path: PathLike, format: str | None = None, **options: Any
 ) -> Corpus:
-    """Turn files of other tools, also more than memory holds, into a corpus file; returns the corpus, mapped.
+    r"""Convert files of other tools to one corpus file, also if they are larger than memory.
 
-    ``source``, ``format`` and the options are those of ``topicloom.read``. Formats that are read as a whole matrix
-    (mtx, npz, and folder) must fit into memory; of all others, folders of texts and archives among them, only the
-    vocabulary and what is known of each document must.
+    Formats that are read as one matrix (mtx, npz and folder) must fit into memory. Of all others only the vocabulary
+    and the metadata of the documents must.
+
+    Parameters
+    ----------
+    source : path, or sequence of paths
+        Files to read, as in ``topicloom.read``.
+    path : path
+        File to write. Its folder must exist.
+    format : str, default=None
+        Format of the files; None decides by their names.
+    **options
+        Options of ``topicloom.read``.
+
+    Returns
+    -------
+    Corpus
+        The corpus with its tokens mapped: they stay in the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom.corpus.stored import convert_corpus
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "texts.txt").write_text("river water\nmoney bank\n")
+    >>> convert_corpus(folder / "texts.txt", folder / "texts.corpus")
+    Corpus(2 documents, 4 words, 4 tokens, with texts)
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -47,9 +72,31 @@ def convert_corpus(
 
 
 def save_corpus(corpus: Corpus, path: Path, *, mapped: bool | None = None) -> str:
-    """Write a corpus as one file; returns its digest.
+    """Write a corpus to one file.
 
-    ``mapped`` is how the file is to be read again; None leaves that as it is with this corpus.
+    Parameters
+    ----------
+    corpus : Corpus
+    path : Path
+        File to write.
+    mapped : bool, default=None
+        Whether ``load_corpus`` leaves the tokens in the file. None: as with this corpus.
+
+    Returns
+    -------
+    str
+        Digest of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import from_texts
+    >>> from topicloom.corpus.stored import load_corpus, save_corpus
+    >>> corpus = from_texts(["river water", "money bank"])
+    >>> digest = save_corpus(corpus, Path(mkdtemp()) / "texts.corpus")
+    >>> len(digest)
+    32
     """
     return write_arrays(path, *corpus_part(corpus, mapped))
 
@@ -92,10 +139,39 @@ def load_corpus(
 ) -> Corpus:
     """Read a corpus file.
 
-    ``mapped=True`` leaves the tokens in the file, False reads them; None does as the file says. Training on a mapped
-    corpus keeps the topics of its tokens in a file beside it, too. ``verify=False`` skips the comparison of the
-    content with its digest. With a ``digest``, a file that has another is refused. Texts stay in the file in any case:
-    one is read when it is asked for.
+    Texts stay in the file in any case, and are read one by one when they are needed.
+
+    Parameters
+    ----------
+    path : path
+        A file that ``save_corpus`` or ``convert_corpus`` wrote.
+    mapped : bool, default=None
+        True leaves the tokens in the file, False reads them into memory. None: as the file says. A model that is fitted
+        to a mapped corpus keeps the topics of its tokens in a file beside it, too.
+    verify : bool, default=True
+        Whether to compare the content with its digest.
+    digest : str, default=None
+        If given, a file with another digest is refused.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    StorageError
+        If the file is damaged, foreign or of an unknown version.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from topicloom import from_texts
+    >>> from topicloom.corpus.stored import load_corpus, save_corpus
+    >>> path = Path(mkdtemp()) / "texts.corpus"
+    >>> _ = save_corpus(from_texts(["river water", "money bank"]), path)
+    >>> load_corpus(path)
+    Corpus(2 documents, 4 words, 4 tokens, with texts)
     """
     path = Path(path)
     if mapped is None:

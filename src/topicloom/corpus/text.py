@@ -61,38 +61,38 @@ def from_texts(
         One per document: a list, a column of pandas, polars or pyarrow, an array, or anything else that gives one after
         the other. Lists of words are taken as they are. The words of a ``Doc`` are its tokens that have a letter; a
         ``tokenizer`` is given the ``Doc``.
-    strip : str or sequence of str, default ()
+    strip : str or sequence of str, default=()
         What is removed first: "html", "urls" or both.
-    tokenizer : callable or str, default None
+    tokenizer : callable or str, default=None
         From a text to its words, or the name of one registered by ``topicloom.corpus.register_tokenizer``. Languages
         written without blanks need one. It replaces ``token_pattern``.
     token_pattern : str, default runs of two or more letters, marks and digits that are not a bare number
         Regular expression of a word, with one group at most.
-    lowercase : bool, default True
+    lowercase : bool, default=True
         Whether words are in lower case.
-    stop_words : str or collection of str, default None
+    stop_words : str or collection of str, default=None
         Words to leave out. A string names languages: "english", "de", "english, german".
-    normalizer : callable or str, default None
+    normalizer : callable or str, default=None
         From a document's list of words to the words to use instead (lemmas, stems), or the name of one registered by
         ``topicloom.corpus.register_normalizer``, or "snowball:german" and its like.
-    phrases : str, dict or sequence, default None
+    phrases : str, dict or sequence, default=None
         Joins pairs of words that often follow each other: "npmi", "gensim", or a dict with "score", "min_count",
         "threshold" and "passes". A list of pairs for each pass joins these.
-    ngrams : tuple of int, default (1, 1)
+    ngrams : tuple of int, default=(1, 1)
         Shortest and longest run of words that is counted.
-    min_df, max_df : int or float, default 1 and 1.0
+    min_df, max_df : int or float, default=1 and 1.0
         Least and largest number (an int) or share (a float) of documents with a word.
-    max_words : int, default None
+    max_words : int, default=None
         Keeps the most frequent words.
-    vocabulary : sequence of str, default None
+    vocabulary : sequence of str, default=None
         The words to use; nothing is pruned, and each document's other words are counted in ``Corpus.unknown``.
-    ids, labels, groups, responses, times : sequences, default None
+    ids, labels, groups, responses, times : sequences, default=None
         Metadata, one entry per document.
-    keep_texts : bool, default None
+    keep_texts : bool, default=None
         Whether ``Corpus.texts`` has the texts as they are: None keeps up to 50 million characters in all.
-    missing : {"error", "empty"}, default "error"
+    missing : {"error", "empty"}, default="error"
         What a missing text (None, NaN) is: an error, or an empty document. A warning then has their number.
-    n_jobs : int, default 1
+    n_jobs : int, default=1
         Processes that cut texts; -1 uses every core. The corpus is the same.
 
     Returns

@@ -23,17 +23,17 @@ class TextOptions(NamedTuple):
         Regular expression of a word; not used if there is a tokenizer.
     lowercase : bool
         Whether words are in lower case.
-    stop_words : tuple of str, default ()
+    stop_words : tuple of str, default=()
         Words that are left out. They do not count as unknown words of new texts.
-    strip : tuple of str, default ()
+    strip : tuple of str, default=()
         What is removed from texts before they are cut: "html", "urls".
-    tokenizer : str or None, default None
+    tokenizer : str or None, default=None
         Name of a registered tokenizer that is used instead of the pattern.
-    normalizer : str or None, default None
+    normalizer : str or None, default=None
         Name of a registered normalizer of words.
-    phrases : tuple, default ()
+    phrases : tuple, default=()
         Pairs of words that are joined, for each pass.
-    ngrams : tuple of int, default (1, 1)
+    ngrams : tuple of int, default=(1, 1)
         Shortest and longest run of words that is counted.
 
     Examples

@@ -1,18 +1,17 @@
 """Corpora that are always at hand: real text from this machine, and synthetic corpora with known truth."""
 
+from topicloom.datasets._zipf import SyntheticZipf, zipf
 from topicloom.datasets.addresses import addresses
 from topicloom.datasets.cells import SyntheticCells, synthetic_cells
 from topicloom.datasets.examples import docstrings
 from topicloom.datasets.synthetic import (
     Synthetic,
     SyntheticCompound,
-    SyntheticZipf,
     bands,
     bars,
     synthetic_compound,
     synthetic_labeled,
     synthetic_lda,
-    zipf,
 )
 
 __all__ = [

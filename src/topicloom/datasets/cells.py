@@ -16,7 +16,24 @@ _WIDTH, _GAP, _CHROMOSOMES = 500, 1000, 22
 
 
 class SyntheticCells(NamedTuple):
-    """Cells × regions and the truth that they were drawn from."""
+    """Cells × regions and the truth that they were drawn from.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        Cells are documents and regions are words.
+    phi : array of float, shape (n_topics, n_regions)
+        Region probabilities of each topic.
+    theta : array of float, shape (n_cells, n_topics)
+        Topic probabilities of each cell.
+
+    Examples
+    --------
+    >>> from topicloom.datasets import synthetic_cells
+    >>> truth = synthetic_cells(20, 60, 3, fragments_per_cell=10.0)
+    >>> truth.phi.shape, truth.theta.shape
+    ((3, 60), (20, 3))
+    """
 
     corpus: Corpus
     phi: FloatArray  # [topics, regions]

@@ -78,17 +78,38 @@ def docstrings(
     stop_words: str | Collection[str] | None = "docstrings",
     cache: bool = True,
 ) -> Corpus:
-    """Docstrings of the Python library and of scientific packages: real text with nothing to download.
+    """Docstrings of Python's library and of the packages that topicloom needs: real text that is on every machine.
 
-    Each module, class or function whose docstring has at least ``min_words`` words of prose is a document.
-    Its id is the dotted name, its group the package ("stdlib", "numpy", …) and its label the module
-    ("scipy.stats", "asyncio"). Sources are parsed and never imported. The documents depend on the versions
-    installed: for figures that must be the same everywhere, use a synthetic corpus.
+    Each module, class or function whose docstring is long enough is a document. Its id is the dotted name, its group
+    the package ("stdlib", "numpy", …) and its label the module ("scipy.stats", "asyncio"). Sources are parsed and never
+    imported, and nothing is downloaded. The documents depend on the installed versions. For figures that must be the
+    same everywhere, use :func:`addresses` or a synthetic corpus.
 
-    ``stop_words="docstrings"`` leaves out English function words and what any docstring says ("returns",
-    "default"); otherwise it is as in :func:`topicloom.from_texts`, as are ``min_df`` and ``max_df``. The
-    first call takes some seconds; with ``cache`` the corpus is then kept in the user's cache folder (or in
-    ``TOPICLOOM_CACHE``).
+    Parameters
+    ----------
+    min_words : int, default=30
+        Least number of words of prose in a docstring.
+    min_df : int or float, default=5
+        Least number or share of documents with a word, as in :func:`topicloom.from_texts`.
+    max_df : int or float, default=0.2
+        Largest number or share of documents with a word.
+    stop_words : str or collection of str, default="docstrings"
+        "docstrings" leaves out English function words and what any docstring says ("returns", "default"). Otherwise as
+        in :func:`topicloom.from_texts`.
+    cache : bool, default=True
+        Whether to keep the corpus in the user's cache folder, or in the folder that ``TOPICLOOM_CACHE`` names. Without
+        it every call takes some seconds.
+
+    Returns
+    -------
+    Corpus
+
+    Examples
+    --------
+    >>> from topicloom.datasets import docstrings
+    >>> corpus = docstrings()  # doctest: +SKIP
+    >>> corpus.ids[0], corpus.groups[0]  # doctest: +SKIP
+    ('abc', 'stdlib')
     """
     if not isinstance(min_words, int) or min_words < 1:
         raise InputError(f"min_words={min_words!r} must be a whole number of at least 1.")

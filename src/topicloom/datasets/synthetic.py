@@ -11,13 +11,31 @@ from typing import NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.corpus._checks import as_array, read_only, shown
+from topicloom.corpus._checks import as_array, shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError
 
 
 class Synthetic(NamedTuple):
-    """A corpus and the truth it was drawn from."""
+    """A corpus and the truth it was drawn from.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    phi : array of float, shape (n_topics, n_words)
+        Word probabilities of each topic.
+    theta : array of float, shape (n_docs, n_topics)
+        Topic probabilities of each document.
+    z : array of int, shape (n_tokens,)
+        Topic of each token.
+
+    Examples
+    --------
+    >>> from topicloom.datasets import synthetic_lda
+    >>> truth = synthetic_lda(20, 30, 4, doc_length=10)
+    >>> truth.phi.shape, truth.theta.shape, truth.z.shape
+    ((4, 30), (20, 4), (200,))
+    """
 
     corpus: Corpus
     phi: FloatArray  # [topics, words]
@@ -26,39 +44,32 @@ class Synthetic(NamedTuple):
 
 
 class SyntheticCompound(NamedTuple):
-    """A corpus of several collections and the truth it was drawn from."""
+    """A corpus of several collections and the truth it was drawn from.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    phi : array of float, shape (n_topics, n_words)
+        Word probabilities of each topic.
+    theta : array of float, shape (n_docs, n_topics)
+        Topic probabilities of each document.
+    z : array of int, shape (n_tokens,)
+        Topic of each token.
+    pi : array of float, shape (n_collections, n_topics)
+        Topic probabilities of each collection.
+
+    Examples
+    --------
+    >>> from topicloom.datasets import synthetic_compound
+    >>> synthetic_compound(2, 10, 20, 3, doc_length=5).pi.shape
+    (2, 3)
+    """
 
     corpus: Corpus
     phi: FloatArray  # [topics, words]
     theta: FloatArray  # [documents, topics]
     z: Int32Array  # [tokens]
     pi: FloatArray  # [collections, topics]
-
-
-class SyntheticZipf(NamedTuple):
-    """A large corpus and its truth in a form that stays small; ``phi()`` and ``theta()`` spell it out."""
-
-    corpus: Corpus
-    word_share: FloatArray  # [words] expected share of each word in the corpus
-    word_topic: Int32Array  # [words] the topic that each word belongs to
-    doc_topics: Int32Array  # [documents, topics_per_doc], a topic may come twice
-    doc_weights: FloatArray  # [documents, topics_per_doc]
-    background: float
-
-    def phi(self) -> FloatArray:
-        """The topics, dense: 8 bytes for each topic and word."""
-        words = np.arange(len(self.word_share))
-        topics = np.zeros((int(self.word_topic.max()) + 1, len(words)))
-        topics[self.word_topic, words] = self.word_share
-        topics *= (1 - self.background) / topics.sum(axis=1, keepdims=True)
-        topics += self.background * self.word_share
-        return topics
-
-    def theta(self) -> FloatArray:
-        """The documents' topics, dense: 8 bytes for each document and topic."""
-        theta = np.zeros((self.corpus.n_docs, int(self.word_topic.max()) + 1))
-        np.add.at(theta, (np.arange(len(theta))[:, None], self.doc_topics), self.doc_weights)
-        return theta
 
 
 def synthetic_lda(
@@ -73,9 +84,29 @@ def synthetic_lda(
 ) -> Synthetic:
     """Documents drawn from latent Dirichlet allocation.
 
-    A whole number (int) as ``doc_length`` is the length of every document; a float is the mean of a Poisson
-    distribution of lengths, so that some documents may be empty. ``alpha`` and ``beta`` are one positive
-    number, or one for each topic and for each word.
+    Parameters
+    ----------
+    n_docs, n_words, n_topics : int, default=500, 200 and 10
+        Numbers of documents, words and topics.
+    doc_length : int or float, default=100
+        Length of the documents. An int is the length of every document. A float is the mean of a Poisson
+        distribution, so that some documents may be empty.
+    alpha : float, or array of shape (n_topics,), default=0.1
+        Dirichlet prior of the documents' topics.
+    beta : float, or array of shape (n_words,), default=0.05
+        Dirichlet prior of the topics' words.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same result.
+
+    Returns
+    -------
+    Synthetic
+
+    Examples
+    --------
+    >>> from topicloom.datasets import synthetic_lda
+    >>> synthetic_lda(20, 30, 4, doc_length=10).corpus
+    Corpus(20 documents, 30 words, 200 tokens)
     """
     _check_sizes(n_docs=n_docs, n_words=n_words, n_topics=n_topics)
     doc_prior = _prior("alpha", alpha, n_topics, "topics")
@@ -99,11 +130,39 @@ def synthetic_compound(
     eta: float = 0.25,
     seed: int = 0,
 ) -> SyntheticCompound:
-    """Documents of several collections that share topics but not their proportions (compound LDA, eqs. 1 to
-    5).
+    """Documents of several collections that share topics but not their proportions.
 
-    ``docs_per_collection`` is one number, or one for each collection. The collection of a document is its
-    group, ``collection0``, ``collection1``, … ``doc_length`` is as in :func:`synthetic_lda`.
+    They are drawn from compound LDA, equations 1 to 5.
+
+    Parameters
+    ----------
+    n_collections : int, default=2
+    docs_per_collection : int or sequence of int, default=100
+        Documents in every collection, or in each.
+    n_words, n_topics : int, default=40 and 3
+        Numbers of words and topics.
+    doc_length : int or float, default=100
+        Length of the documents. An int is the length of every document. A float is the mean of a Poisson
+        distribution, so that some documents may be empty.
+    alpha : float, default=0.1
+        Dirichlet prior of the collections' topics.
+    gamma : float, default=1.0
+        Concentration of documents around their collection.
+    eta : float, default=0.25
+        Dirichlet prior of the topics' words.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same result.
+
+    Returns
+    -------
+    SyntheticCompound
+        The group of a document is its collection: ``collection0``, ``collection1``, …
+
+    Examples
+    --------
+    >>> from topicloom.datasets import synthetic_compound
+    >>> synthetic_compound(2, 10, 20, 3, doc_length=5).corpus
+    Corpus(20 documents, 20 words, 100 tokens, with groups)
     """
     _check_sizes(n_collections=n_collections, n_words=n_words, n_topics=n_topics)
     sizes = _collection_sizes(docs_per_collection, n_collections)
@@ -133,10 +192,34 @@ def synthetic_labeled(
     beta: float = 0.05,
     seed: int = 0,
 ) -> Synthetic:
-    """Documents with labels, where a label is a topic and a document uses the topics of its labels alone.
+    """Documents with labels, where each label is a topic and a document uses only the topics of its labels.
 
-    Every document has a label; beyond the first, their number is Poisson with mean ``labels_per_doc`` - 1.
-    Topic k belongs to the k-th label in alphabetical order. ``doc_length`` is as in :func:`synthetic_lda`.
+    Parameters
+    ----------
+    n_docs, n_words, n_labels : int, default=500, 200 and 10
+        Numbers of documents, words and labels.
+    labels_per_doc : float, default=2.0
+        Mean number of labels. Every document has one; the number of others is Poisson with mean ``labels_per_doc`` - 1.
+    doc_length : int or float, default=100
+        Length of the documents. An int is the length of every document. A float is the mean of a Poisson
+        distribution, so that some documents may be empty.
+    alpha : float, default=1.0
+        Dirichlet prior of the documents' topics.
+    beta : float, default=0.05
+        Dirichlet prior of the topics' words.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same result.
+
+    Returns
+    -------
+    Synthetic
+        Topic k belongs to the k-th label in alphabetical order.
+
+    Examples
+    --------
+    >>> from topicloom.datasets import synthetic_labeled
+    >>> synthetic_labeled(20, 30, 4, doc_length=10).corpus
+    Corpus(20 documents, 30 words, 200 tokens, with labels)
     """
     _check_sizes(n_docs=n_docs, n_words=n_words, n_labels=n_labels)
     if not 1 <= labels_per_doc <= n_labels:
@@ -157,11 +240,34 @@ def synthetic_labeled(
 
 
 def bars(side: int = 5, n_docs: int = 2000, *, doc_length: float = 100, alpha: float = 1.0, seed: int = 0) -> Synthetic:
-    """Images of ``side`` × ``side`` pixels, mixed from horizontal and vertical bars (Griffiths and
-    Steyvers, 2004).
+    """Images of ``side`` × ``side`` pixels, mixed from horizontal and vertical bars (Griffiths and Steyvers, 2004).
 
-    Pixels are the words, ``row0col0`` first and row by row, so that ``phi[k].reshape(side, side)`` is a
-    picture. Topics 0 to ``side`` - 1 are the rows, the others the columns.
+    Pixels are the words, ``row0col0`` first and row by row, so ``phi[k].reshape(side, side)`` is a picture. Topics 0 to
+    ``side`` - 1 are the rows, the others the columns.
+
+    Parameters
+    ----------
+    side : int, default=5
+        Pixels per side.
+    n_docs : int, default=2000
+        Number of images.
+    doc_length : int or float, default=100
+        Length of the documents. An int is the length of every document. A float is the mean of a Poisson
+        distribution, so that some documents may be empty.
+    alpha : float, default=1.0
+        Dirichlet prior of the images' bars.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same result.
+
+    Returns
+    -------
+    Synthetic
+
+    Examples
+    --------
+    >>> from topicloom.datasets import bars
+    >>> bars(side=2, n_docs=10).phi[0].reshape(2, 2).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
     """
     _check_sizes(side=side, n_docs=n_docs)
     doc_prior = _prior("alpha", alpha, 2 * side, "topics")
@@ -185,11 +291,34 @@ def bands(
     alpha: float = 1.0,
     seed: int = 0,
 ) -> Synthetic:
-    """Short documents from topics that are overlapping bands of neighbouring words (multipath Gibbs,
-    section 4.2.1).
+    """Short documents from topics that are overlapping bands of neighbouring words (multipath Gibbs, section 4.2.1).
 
-    Each topic gives ``band_share`` to the words of its band and the rest to all words alike. The centres
-    are equally spaced from the first word to the last, and most words lie in two bands.
+    Each topic gives ``band_share`` to the words of its band and the rest to all words alike. The centres are equally
+    spaced, and most words lie in two bands.
+
+    Parameters
+    ----------
+    n_docs, n_words, n_topics : int, default=3000, 100 and 10
+        Numbers of documents, words and topics.
+    band_share : float, default=0.95
+        Probability of the band, between 0 and 1.
+    doc_length : int or float, default=10
+        Length of the documents. An int is the length of every document. A float is the mean of a Poisson
+        distribution, so that some documents may be empty.
+    alpha : float, default=1.0
+        Dirichlet prior of the documents' topics.
+    seed : int, default=0
+        Seed of the random numbers; the same seed gives the same result.
+
+    Returns
+    -------
+    Synthetic
+
+    Examples
+    --------
+    >>> from topicloom.datasets import bands
+    >>> bands(20, 30, 4).corpus
+    Corpus(20 documents, 30 words, 200 tokens)
     """
     _check_sizes(n_docs=n_docs, n_words=n_words, n_topics=n_topics)
     if n_topics > n_words:
@@ -206,93 +335,6 @@ def bands(
     theta = _dirichlet(rng, np.tile(doc_prior, (n_docs, 1)))
     words, ptr, z = _draw_tokens(rng, theta, phi, _lengths(rng, doc_length, n_docs))
     return Synthetic(Corpus(words, ptr, _names("word", n_words)), phi, theta, z)
-
-
-def zipf(
-    n_tokens: int = 1_000_000,
-    n_words: int = 50_000,
-    n_topics: int = 100,
-    *,
-    doc_length: float = 200.0,
-    exponent: float = 1.0,
-    topics_per_doc: int = 5,
-    background: float = 0.2,
-    seed: int = 0,
-) -> SyntheticZipf:
-    """A corpus of any size with Zipf's law for its words and topics to be found, made quickly and in little
-    memory.
-
-    Word v has an expected share proportional to (v + 1) to the power of -``exponent``. Each word belongs to
-    one topic; a document has ``topics_per_doc`` topics, and the share ``background`` of its tokens comes
-    from all words. Lengths vary about ``doc_length`` and add up to exactly ``n_tokens``. Beside the
-    corpus's 4 bytes per token, memory is proportional to the number of documents and words.
-    """
-    _check_sizes(n_tokens=n_tokens, n_words=n_words, n_topics=n_topics, topics_per_doc=topics_per_doc)
-    if n_topics > n_words:
-        raise InputError(f"n_topics={n_topics} is more than n_words={n_words}; each topic needs a word of its own.")
-    if not (math.isfinite(exponent) and exponent >= 0):
-        raise InputError(f"exponent={exponent!r} must be 0 or more.")
-    if not 0 <= background <= 1:
-        raise InputError(f"background={background!r} must lie between 0 and 1.")
-    number = isinstance(doc_length, int | float | np.integer | np.floating)
-    if not (number and math.isfinite(doc_length) and doc_length > 0):
-        raise InputError(f"doc_length={shown(doc_length)} must be a positive number.")
-    rng = _generator(seed)
-    share = np.arange(1, n_words + 1, dtype=np.float64) ** -exponent
-    share /= share.sum()
-    # Deal the words to the topics in rounds, a word each, so that every topic has frequent and rare words.
-    rounds = -(-n_words // n_topics)
-    word_topic = rng.random((rounds, n_topics)).argsort(axis=1).ravel()[:n_words].astype(np.int32)
-    topic_share: FloatArray = np.bincount(word_topic, share, minlength=n_topics).astype(np.float64)
-
-    n_docs = max(1, round(n_tokens / doc_length))
-    lengths = rng.multinomial(n_tokens, np.full(n_docs, 1 / n_docs))
-    # A topic is drawn as often as its words weigh: that makes the words of the corpus follow Zipf's law.
-    doc_topics = rng.choice(n_topics, size=(n_docs, topics_per_doc), p=topic_share / topic_share.sum())
-    doc_weights = _dirichlet(rng, np.ones((n_docs, topics_per_doc)))
-    words = _zipf_stream(rng, share, word_topic, topic_share, lengths, doc_topics, doc_weights, background)
-    ptr = np.concatenate(([0], np.cumsum(lengths)))
-    corpus = Corpus(read_only(words), ptr, _names("word", n_words))
-    return SyntheticZipf(corpus, share, word_topic, doc_topics.astype(np.int32), doc_weights, background)
-
-
-def _zipf_stream(
-    rng: np.random.Generator,
-    share: FloatArray,
-    word_topic: Int32Array,
-    topic_share: FloatArray,
-    lengths: Int64Array,
-    doc_topics: Int64Array,
-    doc_weights: FloatArray,
-    background: float,
-) -> Int32Array:
-    """Words by inverting a distribution function in which each topic's words are neighbours.
-
-    A draw from topic k is then a uniform draw from that topic's interval, and one from the background a
-    draw from all.
-    """
-    by_topic = np.argsort(word_topic, kind="stable").astype(np.int32)
-    upper = np.cumsum(share[by_topic])
-    upper /= upper[-1]
-    start = np.concatenate(([0.0], np.cumsum(topic_share)))[:-1]
-    words = np.empty(int(lengths.sum()), np.int32)
-    done = 0
-    chunk = 4096  # documents at a time: working memory stays at some tens of bytes for each of their tokens
-    for first in range(0, len(lengths), chunk):
-        part = slice(first, first + chunk)
-        topics = doc_topics[part]
-        # The background is one more topic of every document, with all words as its interval.
-        weights = np.column_stack(((1 - background) * doc_weights[part], np.full(len(topics), background)))
-        counts = rng.multinomial(lengths[part], weights).ravel()
-        from_ = np.column_stack((start[topics], np.zeros(len(topics)))).ravel()
-        width = np.column_stack((topic_share[topics], np.ones(len(topics)))).ravel()
-        u = rng.random(int(counts.sum()))
-        u *= np.repeat(width, counts)
-        u += np.repeat(from_, counts)
-        found = np.searchsorted(upper, u, side="right")
-        words[done : done + len(u)] = by_topic[np.minimum(found, len(upper) - 1)]
-        done += len(u)
-    return words
 
 
 def _draw_tokens(

@@ -29,7 +29,27 @@ _NONE = np.zeros((0, 0))
 
 @dataclass
 class Counts:
-    """Topic counts of documents and of words, hard or soft, summed over ``n_samples`` samples."""
+    """Topic counts of documents and of words, summed over samples. Counts of several samples can be added.
+
+    Attributes
+    ----------
+    doc : array of float, shape (n_docs, n_topics), or None
+        Topic counts of each document. Of a sampler over documents' labels, one entry per label of each document.
+    word : array of float, shape (n_words, n_topics), or None
+        Topic counts of each word.
+    n_samples : int
+        Number of samples.
+    eta : array of float, shape (n_topics, n_classes), or None
+        Weights of a supervised model, summed as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicloom import estimates
+    >>> one = estimates.Counts(np.ones((2, 3)), np.ones((4, 3)))
+    >>> (one + one).n_samples
+    2
+    """
 
     doc: FloatArray | None  # [D, K]; of a sampler over documents' labels, one entry for each label of each document
     word: FloatArray | None  # [V, K]
@@ -62,9 +82,35 @@ def topic_counts(
     words: bool = True,
     n_jobs: int = 1,
 ) -> Counts:
-    """Expected topic counts by document and by word under the chosen estimator.
+    """Expected topic counts of documents and of words, by one of the two estimators.
 
-    Beyond the outputs a thread needs memory for K numbers. The result is the same, bit for bit, for any ``n_jobs``.
+    Parameters
+    ----------
+    corpus : Corpus
+    state : State
+        Assignments of one sample.
+    prior : Prior
+        The prior that the sample was drawn with.
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+        "standard" counts the drawn topics. "cgs_p" adds every token's full conditional in place of its topic.
+    docs, words : bool, default=True
+        Whether to count by document, and by word.
+    n_jobs : int, default=1
+        Threads. The result is the same, bit for bit.
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> from topicloom import estimates, from_texts
+    >>> from topicloom.engine.prior import make_prior
+    >>> corpus = from_texts(["goal match", "vote vote"])
+    >>> prior = make_prior([0.1, 0.1], [0.01] * 3, n_docs=2)
+    >>> state = estimates.from_assignments(corpus.words, corpus.token_docs, [0, 0, 1, 1], prior, corpus)
+    >>> estimates.topic_counts(corpus, state, prior, "standard").doc.tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
     """
     check_choice("estimator", estimator, ESTIMATORS)
     shape = (corpus.n_docs, prior.n_topics)
@@ -91,7 +137,34 @@ def soft_topic_counts(
     words: bool,
     n_jobs: int,
 ) -> Counts:
-    """Counts to which ``add`` adds those of a block of documents and words; an output that has no rows is left out."""
+    """Expected topic counts that a function of yours adds up, block by block.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    prior : Prior
+    add : callable
+        ``add(block, doc, word)`` adds the counts of a block of documents and words. Outputs without rows are unused.
+    docs, words : bool
+        Whether to count by document, and by word.
+    n_jobs : int
+        Threads.
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> from topicloom import estimates, from_texts
+    >>> from topicloom.engine.prior import make_prior
+    >>> corpus = from_texts(["goal match", "vote vote"])
+    >>> prior = make_prior([0.1, 0.1], [0.01] * 3, n_docs=2)
+    >>> def add(block, doc, word):
+    ...     doc[block.doc_start : block.doc_stop] += 1.0
+    >>> estimates.soft_topic_counts(corpus, prior, add, docs=True, words=False, n_jobs=1).doc.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     doc = np.zeros((corpus.n_docs, prior.n_topics)) if docs else None
     word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
 
@@ -113,7 +186,32 @@ def soft_topic_counts(
 
 
 def theta(counts: FloatArray, n_samples: int, corpus: Corpus, prior: Prior) -> FloatArray:
-    """θ [D, K] from summed counts (eqs. 3, 33, 40). An empty document gets the prior's mean."""
+    """Topic probabilities θ of documents, from summed counts (CGS_p, equations 3, 33, 40).
+
+    Parameters
+    ----------
+    counts : array of float, shape (n_docs, n_topics)
+        ``Counts.doc``.
+    n_samples : int
+        Number of samples in ``counts``.
+    corpus : Corpus
+    prior : Prior
+
+    Returns
+    -------
+    array of float, shape (n_docs, n_topics)
+        Rows sum to 1. An empty document has the prior's mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicloom import estimates, from_texts
+    >>> from topicloom.engine.prior import make_prior
+    >>> corpus = from_texts(["goal match", "vote vote"])
+    >>> prior = make_prior([1.0, 1.0], [0.01] * 3, n_docs=2)
+    >>> estimates.theta(np.array([[2.0, 0.0], [0.0, 2.0]]), 1, corpus, prior).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
     out: FloatArray = counts / n_samples
     out += prior.alpha[0] if len(prior.alpha) == 1 else prior.alpha[prior.alpha_row]  # no array more where α is one row
     out /= out.sum(axis=1, keepdims=True)
@@ -121,14 +219,59 @@ def theta(counts: FloatArray, n_samples: int, corpus: Corpus, prior: Prior) -> F
 
 
 def phi(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:
-    """φ by word [V, K], each column a distribution over words (eqs. 2, 41)."""
+    """Word probabilities φ of topics, from summed counts (CGS_p, equations 2, 41).
+
+    Parameters
+    ----------
+    counts : array of float, shape (n_words, n_topics)
+        ``Counts.word``.
+    n_samples : int
+        Number of samples in ``counts``.
+    prior : Prior
+
+    Returns
+    -------
+    array of float, shape (n_words, n_topics)
+        Each column is a topic and sums to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicloom import estimates
+    >>> from topicloom.engine.prior import make_prior
+    >>> prior = make_prior([1.0, 1.0], [1.0, 1.0], n_docs=1)
+    >>> estimates.phi(np.array([[2.0, 0.0], [0.0, 2.0]]), 1, prior).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
     out = pseudo_counts(counts, n_samples, prior)
     out /= out.sum(axis=0)
     return out
 
 
 def pseudo_counts(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArray:
-    """Mean counts plus β, by word [V, K]."""
+    """Mean counts plus the prior β, without normalisation.
+
+    Parameters
+    ----------
+    counts : array of float, shape (n_words, n_topics)
+        ``Counts.word``.
+    n_samples : int
+        Number of samples in ``counts``.
+    prior : Prior
+
+    Returns
+    -------
+    array of float, shape (n_words, n_topics)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicloom import estimates
+    >>> from topicloom.engine.prior import make_prior
+    >>> prior = make_prior([1.0, 1.0], [0.5, 0.5], n_docs=1)
+    >>> estimates.pseudo_counts(np.array([[4.0, 0.0], [0.0, 4.0]]), 2, prior).tolist()
+    [[2.5, 0.5], [0.5, 2.5]]
+    """
     out: FloatArray = counts / n_samples
     out += prior.beta[:, None]
     seeded = np.flatnonzero(prior.boost_row >= 0)
@@ -137,7 +280,24 @@ def pseudo_counts(counts: FloatArray, n_samples: int, prior: Prior) -> FloatArra
 
 
 def with_prior(counts: FloatArray, alpha: FloatArray) -> FloatArray:
-    """Rows of (counts + α), normalised."""
+    """Rows of counts + α, normalised.
+
+    Parameters
+    ----------
+    counts : array of float, shape (n_docs, n_topics)
+    alpha : array of float, shape (n_topics,)
+
+    Returns
+    -------
+    array of float, shape (n_docs, n_topics)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topicloom import estimates
+    >>> estimates.with_prior(np.array([[2.0, 0.0]]), np.array([1.0, 1.0])).tolist()
+    [[0.75, 0.25]]
+    """
     out = counts + alpha
     out /= out.sum(axis=1, keepdims=True)
     return out
@@ -204,20 +364,19 @@ def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior,
     words, docs, z : array of int, shape (n_tokens,)
         Word, document and topic of each token.
     prior : Prior
-        The prior that the tool had. One of labels (:func:`label_prior`) says which topics a document's tokens may have.
+        The prior of the tool. One of labels (:func:`label_prior`) restricts the topics of each document.
     corpus : Corpus
         The same corpus here; each (document, word) must occur as often in both.
 
     Returns
     -------
     State
-        With which ``topic_counts`` makes estimates.
+        Give it to :func:`topic_counts` to make estimates.
 
     Raises
     ------
     InputError
-        If the tokens are not those of the corpus, or one has a topic that there is not or that its document may not
-        have.
+        If the tokens are not those of the corpus, or a topic does not exist or is not allowed in its document.
 
     Examples
     --------
@@ -233,7 +392,7 @@ def from_assignments(words: AnyArray, docs: AnyArray, z: AnyArray, prior: Prior,
     for name, a in (("docs", docs), ("z", z)):
         if a.shape != words.shape:
             raise InputError(
-                f"{name} has shape {a.shape}, words has {words.shape}; one entry a token is expected in each."
+                f"{name} has shape {a.shape}, words has {words.shape}; one entry per token is expected in each."
             )
     for name, a, size in (
         ("words", words, corpus.n_words),

@@ -1,6 +1,6 @@
 """Learning α and β: Minka's fixed point for the Dirichlet-multinomial, as a step of its own between sweeps.
 
-α (one value a topic) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the current z. The
+α (one value per topic) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the current z. The
 sums run over distinct counts only, however many documents or words have them, so a step costs far less than a sweep.
 
 Where documents or topics look alike, because topics have not formed yet or because there are too few tokens to form

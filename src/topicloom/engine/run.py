@@ -175,7 +175,7 @@ def run_chains(
     are finished, so that every chain is left in a valid state and, where there is a ``checkpoint``, saved. A second
     Ctrl-C stops at once. What a callback raises ends all chains. Where chains share the threads, each has one.
 
-    Callbacks see every sweep. Those that ``watch`` are called about once a second: threads that need not meet after
+    Callbacks see every sweep. Those that ``watch`` are called about every second: threads that need not meet after
     each sweep wait less. In how many parts sweeps are made changes nothing.
 
     With two ``workers`` or more, chains run by joblib, on the backend that it was told to use. Callbacks need the

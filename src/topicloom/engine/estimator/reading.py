@@ -7,9 +7,10 @@ from typing import Any
 from topicloom.corpus._checks import shown
 from topicloom.corpus._given import Given, told_apart
 from topicloom.corpus._matrices import has_array
-from topicloom.corpus.corpus import Corpus, from_matrix
+from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import column_names, from_frame, listed
 from topicloom.corpus.inputs import METADATA, check_keywords, corpus_of, new_cells, options_of
+from topicloom.corpus.matrices import from_matrix
 from topicloom.corpus.pruning import Pruning
 from topicloom.corpus.text import from_texts
 from topicloom.corpus.text_options import WORD_LISTS
