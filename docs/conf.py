@@ -9,6 +9,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+os.environ["TOPICLOOM_QUIET"] = "1"  # no line about compiling in the output of tutorials
+
 import topicloom
 
 project = "topicloom"
@@ -37,6 +39,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"  # a tutorial is run again only if its code has changed
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / ".notebooks")
+nb_execution_in_temp = True  # what tutorials write is thrown away
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
