@@ -312,26 +312,6 @@ def test_a_missing_date_is_told_with_its_place(frame: Any) -> None:
         CompoundLDA(2, **QUICK).fit(grouped)
 
 
-def test_texts_have_an_order() -> None:
-    for texts in ({"first": "some words"}, {"some words", "other words"}):
-        with pytest.raises(InputError, match="texts must be a list or another iterable of strings"):
-            topicloom.from_texts(texts)
-
-
-def test_messages_have_values_and_not_types_and_one_is_not_many() -> None:
-    given = [np.str_("it's"), np.str_("(a)"), np.int64(3), np.float32(0.5), np.True_, np.datetime64("NaT", "D"),
-             np.datetime64("2020-05-31", "D"), np.bytes_(b"b")]  # fmt: skip
-    text = "; ".join([*map(repr, given), "np.datetime64('NaT')"])  # the last has no unit: NumPy 2.5 warns of making it
-    assert "np." in text
-    assert str(InputError(text)) == "\"it's\"; '(a)'; 3; 0.5; True; NaT; 2020-05-31; b'b'; NaT"
-    assert str(InputError("1 documents of 11 documents, 1,001 words, 0.1 words, 1 entries")) == (
-        "1 document of 11 documents, 1,001 words, 0.1 words, 1 entry"
-    )
-    assert errors.InputTypeError("1 classes").args == ("1 class",)
-    with pytest.raises(InputError, match=r"y has 1 entry but there are 6 documents"):
-        MedLDARegressor(2).fit(COUNTS, [1.0])
-
-
 # -- warnings --------------------------------------------------------------------------------------------------------
 
 WARNED: dict[str, tuple[type[Warning], str]] = {
@@ -340,6 +320,11 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "a table of them": (errors.UnknownWordsWarning, "fitted.doc_topics_frame(['nothing of this is known'])"),
     "unknown groups": (errors.UnknownGroupsWarning, "collections.transform(CORPUS, ['none'] * 6)"),
     "a score": (errors.UnknownGroupsWarning, "collections.score(CORPUS, ['none'] * 6)"),
+    "function words": (errors.FunctionWordsWarning,
+                       "LDA(2, **QUICK).fit([f'the of and to in is that it was for on with w{i}a w{i}b w{i}c' "
+                       "for i in range(60)])"),
+    "few features": (errors.FewFeaturesWarning,
+                     "corpora.from_anndata(__import__('anndata').AnnData(np.eye(3)), min_features=2)"),
     "cells": (errors.LabelsWarning, "corpora.from_frame(pd.DataFrame({'t': TEXTS, 'l': 'a;b'}), text='t', label='l')"),
     "files": (errors.SkippedFilesWarning, "topicloom.read(Path(topicloom.__file__).parent, suffix='errors.py')"),
     "seed words": (errors.SeedWordWarning, "LDA(2, seed_words={0: ['absent']}, **QUICK).fit(CORPUS)"),

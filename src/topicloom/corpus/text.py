@@ -114,7 +114,7 @@ def from_texts(
     if given.kind != "texts" and (given.kind == "words" or found is None):
         if given.kind == "words" and found is not None:
             raise InputError("the documents are lists of words, which are taken as they are; leave out tokenizer=.")
-        if strip:
+        if check_strip(strip):
             raise InputError("the documents are in words already; strip= applies to texts, so leave it out.")
         if given.kind == "docs":
             entries = (doc_words(doc, words.lowercase) for doc in entries)
