@@ -148,7 +148,7 @@ def test_bad_directories_are_told(refused: Callable[..., str], model: Path, tmp_
     (tmp_path / "manifest.json").write_bytes((model / "manifest.json").read_bytes())
     sign(tmp_path, status="running")
     assert refused("topics", tmp_path) == (
-        f"the run in {tmp_path} has not finished; go on with topicloom resume {tmp_path}."
+        f"the run in {tmp_path} has not finished; resume it with topicloom resume {tmp_path}."
     )
     sign(tmp_path, version=99)
     assert "format version 99; this topicloom reads versions 1 to" in refused("topics", tmp_path)

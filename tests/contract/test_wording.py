@@ -25,4 +25,4 @@ def test_messages_have_values_and_not_types_and_one_is_not_many() -> None:
     )
     assert errors.InputTypeError("1 classes").args == ("1 class",)
     with pytest.raises(InputError, match=r"y has 1 entry but there are 6 documents"):
-        MedLDARegressor(2).fit(COUNTS, [1.0])
+        topicloom.MedLDARegressor(2).fit(np.ones((6, 4), int), [1.0])

@@ -152,7 +152,7 @@ def test_an_unfinished_run_is_not_a_model(corpus: Corpus, tmp_path: Path) -> Non
         LDA(3, max_iter=20, checkpoint_dir=tmp_path / "r", checkpoint_every=5, random_state=0).fit(
             corpus, callbacks=[fail]
         )
-    with pytest.raises(StorageError, match=r"has not finished; go on with topicloom.resume"):
+    with pytest.raises(StorageError, match=r"has not finished; resume it with topicloom.resume"):
         load(tmp_path / "r")
     (tmp_path / "r" / ".chain-0.safetensors.99.tmp").write_bytes(b"torn")
     done = resume(tmp_path / "r")

@@ -53,7 +53,7 @@ def measure(text: str) -> Measures:
     body = plain(text)
     paragraphs = [p for p in re.split(r"\n\s*\n|\n(?=[*-] )", body) if p.split()]
     sentences = [s for p in paragraphs for s in re.split(r"(?<=[.!?:;])\s+", p) if s.split()]
-    table = re.search(r"^## (Options|Parameters)\b", text, flags=re.MULTILINE)
+    table = re.search(r"^## (Options|Parameters|All commands)\b", text, flags=re.MULTILINE)
     counts = [len(s.split()) for s in sentences]
     return Measures(
         words=sum(counts),

@@ -117,7 +117,7 @@ def write_lines(file: IO[str], lines: Iterator[list[Any]]) -> None:
 
 
 def write_doc_topics(file: IO[str], corpus: "Corpus", theta: "FloatArray", names: Any = None) -> None:
-    """A line a document: id, tokens, unknown tokens, and its share of each topic, by its name if it has one."""
+    """A line per document: id, tokens, unknown tokens, and its share of each topic, by its name if it has one."""
     from topicloom.engine.estimator.share_files import Layout, header, rows, shares_of
 
     layout = Layout(theta.shape[1], names or (None,) * theta.shape[1])

@@ -234,7 +234,7 @@ def _fitted(
 
 
 def _left_by(model: LDA) -> Begun | None:
-    """Where a model's chain stands. One that has more than z and priors to go on with starts anew instead."""
+    """Where a model's chain stands. One that needs more than z and priors to continue starts anew instead."""
     (chain,) = model.chains_
     if model.burn_in is not None or model.n_shards > 1 or len(chain.state.z) > MOST_TOKENS:
         return None

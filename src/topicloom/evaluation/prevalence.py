@@ -1,4 +1,4 @@
-"""How much of the documents with each label a topic makes up, with intervals: of any model, without sampling."""
+"""The share of each topic in the documents with each label, with intervals: of any model, without sampling."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple

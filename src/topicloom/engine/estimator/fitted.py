@@ -354,7 +354,9 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
     def _load(cls, stored: Stored) -> Self:
         if stored.running:
             folder = stored.folder
-            raise StorageError(f"the run in {folder} has not finished; go on with topicloom.resume({str(folder)!r}).")
+            raise StorageError(
+                f"the run in {folder} has not finished; resume it with topicloom.resume({str(folder)!r})."
+            )
         arrays, info = stored.read(MODEL)
         model = cls._from_params(stored)
         model._set_model(stored, arrays, info)
