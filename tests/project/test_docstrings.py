@@ -1,5 +1,6 @@
 """Docstrings of public names: they have the sections of numpydoc, name all parameters, and their examples run."""
 
+import ast
 import doctest
 import functools
 import importlib
@@ -15,25 +16,6 @@ import pytest
 
 import topicloom
 from tests.project.test_docs import in_reference
-
-# Names that still lack sections, a folder or a file at a time. Remove entries; add none.
-MISSING_SECTIONS = (
-    "corpus/",
-    "datasets/",
-    "engine/",
-    "models.py",
-    "mallet.py",
-    "compound/",
-    "hmm/",
-    "labeled/",
-    "lda/",
-    "medlda/",
-)
-
-
-def source(value: Any) -> str:
-    """The file of a name, relative to the package."""
-    return Path(inspect.getsourcefile(value) or "").as_posix().rpartition("/topicloom/")[2]
 
 
 @functools.cache
@@ -70,7 +52,12 @@ def faults(value: Any) -> Iterator[str]:
         if not {*parameters} <= {*documented(found.get("Attributes", ""))}:
             yield f"Attributes are {documented(found.get('Attributes', ''))}, fields {parameters}"
         return
-    wanted = ["Parameters"] * bool(parameters) + ["Returns"] * (not inspect.isclass(value)) + ["Examples"]
+    wanted = (
+        ["Parameters"] * bool(parameters)
+    answers = not inspect.isclass(value) and inspect.signature(value).return_annotation is not None
+    wanted = ["Parameters"] * bool(parameters) + ["Returns"] * answers + ["Examples"]
+        + ["Examples"]
+    )
     yield from (f"no section {name}" for name in wanted if name not in found)
     if parameters and "Parameters" in found and sorted(documented(found["Parameters"])) != sorted(parameters):
         yield f"Parameters are {documented(found['Parameters'])}, those of the signature {parameters}"
@@ -80,12 +67,40 @@ def faults(value: Any) -> Iterator[str]:
 
 def test_every_public_name_has_all_sections() -> None:
     wrong = {name: [*faults(value)] for name, value in reference().items()}
-    wrong = {name: what for name, what in wrong.items() if what}
-    unknown = {name: what for name, what in wrong.items() if not source(reference()[name]).startswith(MISSING_SECTIONS)}
-    assert unknown == {}
-    lacking = {source(reference()[name]) for name in wrong}
-    done = [entry for entry in MISSING_SECTIONS if not any(file.startswith(entry) for file in lacking)]
-    assert done == [], "these lack nothing any more; take them off the list"
+    assert {name: what for name, what in wrong.items() if what} == {}
+
+
+def documented_defaults(value: Any) -> Iterator[tuple[str, str]]:
+    """Parameters and their defaults as the docstring has them; several may share an entry."""
+    for entry in re.findall(r"^(\S.*)$", sections(value).get("Parameters", ""), flags=re.MULTILINE):
+        names, _, kind = entry.partition(" : ")
+        if found := re.search(r"default[= ](.+)$", kind):
+            own = [name.strip() for name in names.split(",")]
+            given = [found[1]] if len(own) == 1 else re.split(r", | and ", found[1])
+            yield from zip(own, given * len(own) if len(given) == 1 else given, strict=True)
+
+
+def literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def test_documented_defaults_are_those_of_the_code() -> None:
+    looked_at, wrong = 0, []
+    for name, value in reference().items():
+        if inspect.isclass(value) and issubclass(value, BaseException):
+            continue
+        parameters = inspect.signature(value).parameters
+        for own, text in documented_defaults(value):
+            default = parameters[own].default
+            looked_at += 1
+            said = (literal(text), getattr(literal(text), "__name__", text))
+            if default not in said and getattr(default, "__name__", None) != text and own != "token_pattern":
+                wrong.append((name, own, text, default))
+    assert wrong == []
+    assert looked_at > 400
 
 
 @pytest.mark.parametrize(

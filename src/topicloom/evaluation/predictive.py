@@ -63,8 +63,10 @@ def completion_perplexity(
         The row of ``alpha`` that each document has, such as its collection's.
     method : {"gibbs", "cvb0"}, default="gibbs"
         How topics of the first half are found: drawn, or computed as expected counts.
-    tol, max_iter : float and int
-        Of "cvb0": the share of a document's tokens that a last round moves, and the most rounds.
+    tol : float, default=0.03
+        Of "cvb0": the share of a document's tokens that the last round may still move.
+    max_iter : int, default=50
+        Of "cvb0": most rounds over a document.
     estimator : {"cgs_p", "standard"}, default="cgs_p"
         Of "gibbs": whether θ comes from the probabilities of the sampled topics, or from their counts.
     burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
@@ -139,6 +141,12 @@ def completion_scores(
     alpha : array of shape (n_topics,) or (n_rows, n_topics)
     corpus : Corpus
     alpha_row : array of int of shape (n_docs,), optional
+    method : {"gibbs", "cvb0"}, default="gibbs"
+        How topics of the first half are found: drawn, or computed as expected counts.
+    tol : float, default=0.03
+        Of "cvb0": the share of a document's tokens that the last round may still move.
+    max_iter : int, default=50
+        Of "cvb0": most rounds over a document.
     estimator : {"cgs_p", "standard"}, default="cgs_p"
     burn_in, thin, n_samples, n_chains : int, default=50, 5, 1, 1
     seed : int, default=0
