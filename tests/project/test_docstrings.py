@@ -52,12 +52,8 @@ def faults(value: Any) -> Iterator[str]:
         if not {*parameters} <= {*documented(found.get("Attributes", ""))}:
             yield f"Attributes are {documented(found.get('Attributes', ''))}, fields {parameters}"
         return
-    wanted = (
-        ["Parameters"] * bool(parameters)
     answers = not inspect.isclass(value) and inspect.signature(value).return_annotation is not None
     wanted = ["Parameters"] * bool(parameters) + ["Returns"] * answers + ["Examples"]
-        + ["Examples"]
-    )
     yield from (f"no section {name}" for name in wanted if name not in found)
     if parameters and "Parameters" in found and sorted(documented(found["Parameters"])) != sorted(parameters):
         yield f"Parameters are {documented(found['Parameters'])}, those of the signature {parameters}"
