@@ -83,6 +83,7 @@ ALLOWED = {
     "evaluation/labels.py": "scores from counts and ranks",
     "evaluation/clusters.py": "silhouettes of given distances: sums by NumPy",
     "evaluation/coherence.py": "norm with an axis, which NumPy computes itself",
+    "evaluation/reports.py": "measures from counts, and products of whole numbers, which need no BLAS",
     "evaluation/topic_maps.py": "within one_blas_thread",
     "explore/families.py": "a product of sparse matrices of whole numbers, which needs no BLAS",
 }

@@ -121,7 +121,7 @@ def learn_batch(
     if mode == "svb":
         value = float(fitted.fit.sum()) - dirichlet_divergence(doc[used], alpha)
         if shift is not None:
-            value += float(shift @ np.bincount(pairs.word, pairs.count, len(words)))
+            value += float(np.sum(shift * np.bincount(pairs.word, pairs.count, len(words))))
     else:
         value = float(fitted.fit.sum() - np.sum(pairs.doc_weight * np.log(doc.sum(axis=1))))
     if steps.learn_alpha and used.any():
