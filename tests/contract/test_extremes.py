@@ -49,6 +49,7 @@ UP_TO_MOST = {"frequency_weight", "learning_offset", "total_samples", "class_wei
 HARMLESS = {  # shares, tolerances that are compared with alone, and given mixtures, which sum to 1
     "holdout", "learning_decay", "mean_change_tol", "mixtures", "tol", "method_options['tol']",
     "method_options['mean_change_tol']", "method_options['target_acceptance']",
+    "predict_options['tol']",
 }  # fmt: skip
 
 

@@ -47,7 +47,10 @@ def test_files_of_every_format_are_refused_or_read_as_they_are() -> None:
     found = _fuzzed(8000, FORMATS)
     _assert_nothing_failed(found, 8000)
     assert sorted(found) == FORMATS
-    assert {*FORMATS_OF_READ, "archives", "corpus_file", "headerless", "mallet_state", "vocabulary"} == set(FORMATS)
+    others = {"10x", "h5ad"}  # HDF5 and Matrix Market: tests/corpus/test_cell_files.py has damaged ones
+    assert {*FORMATS_OF_READ} - others | {"archives", "corpus_file", "headerless", "mallet_state", "vocabulary"} == set(
+        FORMATS
+    )
     for counts in found.values():  # both happen, or the target tests nothing
         assert counts["clean"] >= 0.1 * counts["cases"]
         assert counts["read"] >= 0.1 * counts["cases"]

@@ -68,13 +68,13 @@ def _summary(found: "LabelReport") -> dict[str, Any]:
 
 def _show(found: "LabelReport", order: list[int]) -> None:
     headings = [("label", False), *((name, True) for name in ("docs", "prec.", "recall", "F1"))]
-    headings += [] if found.expected is None else [("expected docs", True), ("", False)]
+    headings += [] if found.expected is None else [("expected", True)]
     labels = []
     for k in order:
         values = [f"{found.support[k]}", *(f"{own[k]:.2f}" for own in (found.precision, found.recall, found.f1))]
         if found.expected is not None and found.lower is not None and found.upper is not None:
             inside = found.lower[k] <= found.support[k] <= found.upper[k]
-            values += [f"{found.expected[k]:.1f} ({found.lower[k]}–{found.upper[k]})", "" if inside else "!"]
+            values.append(f"{found.expected[k]:.1f} ({found.lower[k]}–{found.upper[k]}){' ' if inside else '!'}")
         labels.append([str(found.names[k]), *values])
     widths = [max(map(len, column)) for column in zip(*[[name for name, _ in headings], *labels], strict=True)]
     room = max(table_width() - sum(width + 3 for width in widths[1:]) - 4, 10)

@@ -27,7 +27,7 @@ from topicloom.engine.fold_in import content_key, sorted_words
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
 from topicloom.evaluation.particles import _draw, _refresh, _weigh
-from topicloom.evaluation.predictive import _check_tokens
+from topicloom.evaluation.predictive import check_tokens
 from topicloom.evaluation.topics import check_alpha, check_topics
 from topicloom.numerics.jit import as_input, kernel
 from topicloom.numerics.rng import Purpose, combine, fill_stream, path_key, uniform
@@ -136,7 +136,7 @@ def annealed_weights(
     check_corpus(corpus)
     phi = check_topics(topics, corpus.n_words)
     prior = as_input(check_alpha(alpha, len(phi)))
-    _check_tokens(corpus)
+    check_tokens(corpus)
     tau = as_input(temperature_steps(temperatures))
     check_whole("n_particles", n_particles, 2)
     check_seed(seed)

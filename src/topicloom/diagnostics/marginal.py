@@ -13,7 +13,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import check_whole
 from topicloom.corpus.corpus import Corpus
-from topicloom.evaluation.predictive import left_to_right
+from topicloom.evaluation.sequential import left_to_right
 from topicloom.numerics.rng import Purpose, path_key
 
 

@@ -23,7 +23,8 @@ from topicloom.engine.estimator import parameters
 from topicloom.engine.run import Callback, Chain
 from topicloom.errors import InputError, StorageError, warn
 from topicloom.evaluation.coherence import coherence
-from topicloom.evaluation.predictive import completion_scores, left_to_right
+from topicloom.evaluation.predictive import completion_scores
+from topicloom.evaluation.sequential import left_to_right
 from topicloom.evaluation.topics import exclusivity, topic_diversity, topic_sizes
 from topicloom.files.arrays import read_arrays, write_arrays
 from topicloom.lda.gibbs.merged_start import MOST_TOPICS
@@ -182,6 +183,8 @@ def _fit_and_measure(setting: Setting, task: Task, begun: Begun | None) -> Found
 
     def completed(model: LDA) -> FloatArray:
         how = model._prediction()._asdict()
+        if model.predict_options is None:  # differences between numbers of topics are smaller than what "cvb0" adds
+            how["method"] = "gibbs"
         return completion_scores(model.topic_word_, model.alpha_, test, seed=of_documents, **how)[0]
 
     if not task.measured:

@@ -21,6 +21,7 @@ from topicloom.numerics.special import exp
 from topicloom.numerics.sums import distance, sum_of
 
 _LOW = 1e-13  # of a count with its prior, of which rounding may have left less
+_TINY, _HUGE = 1e-280, 1e300
 TOL, MAX_ITER = 0.03, 50
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 
@@ -62,6 +63,16 @@ def _start(phi: FloatArray, alpha: FloatArray, weight: FloatArray) -> float:
     for k in range(weight.shape[0]):
         weight[k] = phi[k] * alpha[k]
     return sum_of(weight)
+
+
+@bare_kernel
+def _scale_of(weight: FloatArray, total: float) -> float:
+    """What weights are multiplied by to sum to 1. Those too small for that are made larger first."""
+    if total < _TINY:
+        for k in range(weight.shape[0]):
+            weight[k] *= _HUGE
+        total *= _HUGE
+    return 1.0 / total
 
 
 @bare_kernel
@@ -107,7 +118,7 @@ def expect(
         for i in range(n_words):
             n, g = count[first + i], gamma[i]
             g[:] = 0.0
-            scale = 1.0 / _start(phi[words[first + i]], alpha, weight)
+            scale = _scale_of(weight, _start(phi[words[first + i]], alpha, weight))
             if gaussian:
                 _move_variance(g, weight, scale, n, var)
             _set_gamma(g, weight, scale, n, doc)
@@ -116,7 +127,8 @@ def expect(
             before[:] = doc
             for i in range(n_words):
                 n, g = count[first + i], gamma[i]
-                scale = 1.0 / weigh_fixed(g, min(n, 1.0), doc, var, phi[words[first + i]], gaussian, weight)
+                total = weigh_fixed(g, min(n, 1.0), doc, var, phi[words[first + i]], gaussian, weight)
+                scale = _scale_of(weight, total)
                 if gaussian:
                     _move_variance(g, weight, scale, n, var)
                 _set_gamma(g, weight, scale, n, doc)

@@ -22,11 +22,11 @@ from topicloom.evaluation.predictive import (
     completion_perplexities,
     completion_perplexity,
     completion_scores,
-    left_to_right,
     log_likelihood,
 )
 from topicloom.evaluation.prevalence import LabelPrevalence, label_prevalence
 from topicloom.evaluation.reports import LabelReport, label_report, regression_scores
+from topicloom.evaluation.sequential import left_to_right
 from topicloom.evaluation.topic_maps import TopicMap, topic_map
 from topicloom.evaluation.topics import (
     effective_words,

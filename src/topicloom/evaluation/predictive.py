@@ -11,17 +11,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.corpus._checks import as_array, check_choice, check_seed, check_whole
+from topicloom.corpus._checks import as_array, check_choice
 from topicloom.corpus.corpus import Corpus, check_corpus
 from topicloom.corpus.splits import split_halves
 from topicloom.engine.expected_counts import MAX_ITER, TOL, expected_counts
-from topicloom.engine.fold_in import FoldIn, fold_in_corpus, sorted_words
-from topicloom.engine.threads import cut, resolve_jobs, run_parallel
+from topicloom.engine.fold_in import FoldIn, fold_in_corpus
+from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError
-from topicloom.evaluation.particles import estimate_documents, scratch
 from topicloom.evaluation.topics import check_alpha, check_distributions, check_topics
 from topicloom.numerics.jit import as_input, kernel, reducing_kernel
-from topicloom.numerics.rng import Purpose, path_key
 
 Estimator: TypeAlias = Literal["cgs_p", "standard"]
 Halves: TypeAlias = tuple[Corpus, Corpus]
@@ -257,69 +255,7 @@ def log_likelihood(topics: AnyArray, theta: AnyArray, corpus: Corpus) -> float:
             f"theta has shape {shares.shape}; {corpus.n_docs} documents and {len(phi)} topics need "
             f"({corpus.n_docs}, {len(phi)})."
         )
-    return float(_scores(_by_word(phi), shares, corpus).sum())
-
-
-def left_to_right(
-    topics: AnyArray,
-    alpha: AnyArray,
-    corpus: Corpus,
-    *,
-    n_particles: int = 20,
-    resample: bool = True,
-    seed: int = 0,
-    n_jobs: int = 1,
-) -> FloatArray:
-    """Estimate of log p(w_d | φ, α), with θ integrated out, for every document.
-
-    Parameters
-    ----------
-    topics : array of shape (n_topics, n_words)
-        Word probabilities, such as ``model.topic_word_``.
-    alpha : array of shape (n_topics,)
-        Prior of θ.
-    corpus : Corpus
-        Documents that the topics were not fitted to, over the same vocabulary.
-    n_particles : int, default=20
-        Guesses at the topics so far. More of them lessen the error.
-    resample : bool, default=True
-        Draw the topics of all earlier tokens again at every token. That costs ``n_particles`` · N² · K / 2 for N tokens
-        and has far less variance. False costs ``n_particles`` · N · K; prefer it for documents of many thousand tokens.
-    seed : int, default=0
-        A document's value depends on its counts, the topics and ``seed`` alone.
-    n_jobs : int, default=1
-        Threads; −1 uses every core. They change no result.
-
-    Returns
-    -------
-    array of shape (n_docs,)
-        0 for an empty document. exp of a value is unbiased for p; the value itself is a little low on average.
-
-    Examples
-    --------
-    >>> from topicloom import from_texts
-    >>> corpus = from_texts(["river bank river bank", "money bank"])
-    >>> left_to_right([[0.4, 0.2, 0.4], [0.2, 0.6, 0.2]], [1.0, 1.0], corpus, n_particles=1000).round(1).tolist()
-    [-4.6, -2.2]
-    """
-    check_corpus(corpus)
-    phi = check_topics(topics, corpus.n_words)
-    prior = as_input(check_alpha(alpha, len(phi)))
-    _check_tokens(corpus)
-    check_whole("n_particles", n_particles, 1)
-    check_seed(seed)
-    word_topic = as_input(_by_word(phi))
-    words = as_input(sorted_words(corpus))
-    out = np.empty(corpus.n_docs)
-    key = path_key(Purpose.LEFT_TO_RIGHT, seed)
-
-    def run(part: tuple[int, int]) -> None:
-        longest = int(corpus.doc_lengths[part[0] : part[1]].max())
-        work = scratch(longest, len(phi), n_particles)
-        estimate_documents(*part, words, corpus.doc_ptr, word_topic, prior, resample, key, work, out)
-
-    run_parallel(run, cut(corpus.doc_lengths ** (2 if resample else 1), _PARTS), resolve_jobs(n_jobs))
-    return out
+    return float(_scores(by_word(phi), shares, corpus).sum())
 
 
 def _folding(
@@ -364,7 +300,7 @@ def _completion_scores(
 ) -> dict[str, FloatArray]:
     """Log-likelihood of each document's held-out half, by estimator."""
     observed, held_out = halves
-    word_topic = _by_word(phi)
+    word_topic = by_word(phi)
     folded = fold(observed, word_topic, alpha, hard="standard" in estimators, soft="cgs_p" in estimators)
     if alpha_row is not None:
         alpha = alpha[alpha_row]
@@ -416,7 +352,7 @@ def _dot(left: FloatArray, right: FloatArray) -> float:
     return total
 
 
-def _by_word(phi: FloatArray) -> FloatArray:
+def by_word(phi: FloatArray) -> FloatArray:
     """φ with a word's topics next to each other, [V, K], as all loops over tokens want it."""
     return np.ascontiguousarray(phi.T)
 
@@ -442,7 +378,7 @@ def _check_completion(
                 f"the {part} part has {half.n_docs} documents and {half.n_words} words, the corpus "
                 f"{corpus.n_docs} and {corpus.n_words}; both parts must keep its documents and vocabulary."
             )
-        _check_tokens(half)
+        check_tokens(half)
     if held_out.n_tokens == 0:
         raise InputError(
             "there is nothing to score: no document has a held-out token. To be split into halves a document "
@@ -461,7 +397,7 @@ def _check_rows(alpha: AnyArray, alpha_row: AnyArray, n_topics: int, corpus: Cor
     return np.array([check_alpha(row, n_topics) for row in rows])
 
 
-def _check_tokens(corpus: Corpus) -> None:
+def check_tokens(corpus: Corpus) -> None:
     if corpus.weights is not None:
         raise InputError("a weighted corpus has no whole tokens to sample topics for; give counts.")
 
