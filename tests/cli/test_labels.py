@@ -183,7 +183,7 @@ def test_labels_are_reported(files: Path) -> None:
     assert whole["averages"]["samples"]["f1"] == scores["example_f1"]
     assert sum(whole["calibration"]["size"]) == 3 * whole["documents"] == 45
     shown = run(*asked).stdout
-    assert "expected docs" in shown
+    assert "expected" in shown
     assert "15 documents; 0.0% have no predicted label" in shown
 
 

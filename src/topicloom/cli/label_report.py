@@ -87,4 +87,4 @@ def _show(found: "LabelReport", order: list[int]) -> None:
         bins = [[f"{p:.1%}", f"{share:.1%}", f"{n:,}"] for p, share, n in zip(*found.calibration, strict=True) if n]
         show_table(None, [("probability", True), ("is so", True), ("documents × labels", True)], bins)
     unpredicted, unlabelled = f"{found.without_prediction:.1%}", f"{found.without_label:.1%}"
-    typer.echo(f"{found.n_documents} documents; {unpredicted} have no predicted label, {unlabelled} have no label.")
+    typer.echo(f"{found.n_documents} documents; {unpredicted} have no predicted label, {unlabelled} no label.")

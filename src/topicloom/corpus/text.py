@@ -108,7 +108,7 @@ def from_texts(
     """
     given = documents_of(texts, missing)
     kept_texts = KeptTexts(False if given.kind == "words" else keep_texts)
-    words = _Words(lowercase and given.kind != "words", stop_words, normalizer, phrases, ngrams)
+    words = _Words(False if given.kind == "words" else lowercase, stop_words, normalizer, phrases, ngrams)
     entries: Iterator[Any] = _noted(given.entries, kept_texts)
     found: tuple[Tokenizer, str | None] | None = None if tokenizer is None else tokenizer_of(tokenizer)
     if given.kind != "texts" and (given.kind == "words" or found is None):
