@@ -1,5 +1,6 @@
 """Texts cut on several processes: the same corpus, bounded memory, clear errors, and nothing left running."""
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -21,14 +22,21 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def children() -> set[str]:
-    task = Path(f"/proc/{os.getpid()}/task")
-    return {child for thread in task.iterdir() for child in (thread / "children").read_text().split()}
+    found: set[str] = set()
+    for thread in Path(f"/proc/{os.getpid()}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+            found.update((thread / "children").read_text().split())
+    return found
 
 
 def left_running(before: set[str]) -> set[str]:
     """Processes started since; loky's tracker of resources is kept for the next pool."""
     lines = {child: Path(f"/proc/{child}/cmdline") for child in children() - before}
-    return {child for child, line in lines.items() if line.exists() and "LokyProcess" in line.read_text()}
+    running = set()
+    for child, line in lines.items():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            running |= {child} if "LokyProcess" in line.read_text() else set()
+    return running
 
 
 def some_texts(n: int) -> list[str]:
