@@ -109,9 +109,9 @@ def test_an_h5ad_file_gives_layers_and_columns(tmp_path: Path) -> None:
     assert corpus.labels[3:5] == (("a b",), ("c",))
     assert corpus.groups == (1, 2, 3) * 3
     assert corpus.responses is not None
-    assert corpus.reading is not None
-    assert corpus.reading.items() >= {"format": "h5ad", "told_by_name": "h5ad", "layer": "counts"}.items()
-    assert corpus.reading["label_column"] == "kind"
+    columns = {"label_column": "kind", "group_column": "batch", "response_column": "batch"}
+    read_as = {"format": "h5ad", "told_by_name": "h5ad", "layer": "counts", "binarize": False}
+    assert corpus.reading == read_as | columns
     with pytest.raises(InputError, match=r"a\.h5ad: X does not hold counts.*layer='counts'"):
         read(path)
 

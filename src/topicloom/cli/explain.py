@@ -86,7 +86,9 @@ def explain(
         for one in found:
             _show(model, asked, corpus, one, text_length)
 
-    document_of = lambda: {"directory": str(directory), "tokens" if tokens else "words": rows_of(columns)}  # noqa: E731
+    def document_of() -> dict[str, Any]:
+        return {"directory": str(directory), "tokens" if tokens else "words": rows_of(columns)}
+
     output.show(columns, shown, document_of)
 
 
