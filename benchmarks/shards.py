@@ -37,7 +37,7 @@ def compare(corpus: Corpus, n_topics: int, n_shards: int, settle: int, rounds: i
     state, prior = chain.state, chain.prior
     name = "dense" if isinstance(state, State) else "sparse"
     sampler = BLOCK_SAMPLERS[name]
-    progress = start_shards(corpus, n_topics, n_shards, sampler.loads(state, prior))
+    progress = start_shards(corpus, n_topics, n_shards, sampler.loads(corpus, prior))
     parts = [[(0, corpus.n_words)], [(start, stop) for start, stop in progress.words.tolist()]]
     draws = [[sampler.make_draw(corpus, words, prior) for words in part] for part in parts]
     pieces, rng = cut(corpus.doc_lengths, PIECES), private(stream(SEED, rounds))

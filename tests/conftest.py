@@ -8,9 +8,10 @@ os.environ["TOPICLOOM_QUIET"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mutants first: they need few compiled kernels.
+    """Ray first: all its tests are then on one process of several, which starts it once. Then mutants: they need few
+    compiled kernels.
 
     Of two processes one begins with the first half of the tests and one with the second. While the one goes through
     the mutants the other compiles the package's kernels, and the first finds them compiled.
     """
-    items.sort(key=lambda item: not item.path.name.startswith("test_mutants"))
+    items.sort(key=lambda item: (item.get_closest_marker("ray") is None, not item.path.name.startswith("test_mutants")))

@@ -152,6 +152,13 @@ class FunctionWordsWarning(UserWarning):
     """
 
 
+class WorkersLostWarning(UserWarning):
+    """A worker of a cluster went away during a fit, which repeats some sweeps on other workers.
+
+    The result is the same. The message says what is known of the worker's end.
+    """
+
+
 class PriorsWarning(UserWarning):
     """The learned priors outweigh the data, which are too few to determine them.
 

@@ -20,7 +20,7 @@ from topicloom.errors import InputError, InputTypeError
 from topicloom.files.manifests import signed
 
 MODELS = {name: getattr(topicloom, name) for name in models.__all__}
-MOST = {**dict.fromkeys(MODELS, 24), "DependencyLDA": 25, "CompoundLDA": 27}
+MOST = {**dict.fromkeys(MODELS, 24), "DependencyLDA": 26, "CompoundLDA": 27}
 OPTIONS = [(name, option) for name, model in MODELS.items() for option in model._OPTIONS]
 COUNTS = np.random.default_rng(0).poisson(1.0, (30, 12))
 COUNTS[:, 0] += 1

@@ -285,6 +285,7 @@ def cases() -> dict[str, Case]:
         found[f"HMM em, {size}"] = hmm(size, method="em")
         found[f"measures, {size}"] = measures(size)
     found["LabeledLDA, many"] = labels("many", "LabeledLDA")
+    found["LabeledLDA 3 shards, large"] = labels("large", "LabeledLDA", n_shards=3)
     found["texts"] = texts()
     found["VariationalLDA cvb_exact, tiny"] = lda("tiny", method="cvb_exact", tol=0.0)
     return found

@@ -10,17 +10,17 @@ from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.fold_in import Sampling, Sums
 from topicloom.engine.prior import DocumentPrior
 from topicloom.engine.state import rebuild_counts
-from topicloom.labeled.gibbs import LabeledState
+from topicloom.labeled.gibbs import LabeledState, make_draw
 from topicloom.numerics.rng import path_key, stream
 
 GIBBS = {
-    "unrestricted draw": [("new = own[to]", "new = (old + 1) % n_topics")],
+    "unrestricted draw": [("new = own[to]", "new = (old + 1) % topic.shape[0]")],
     "labels of the next document": [
         ("own = labels[label_ptr[d] : label_ptr[d + 1]]\n        n_own = own.shape[0]\n        if n_own < 2",
          "own = labels[label_ptr[max(d - 1, 0)] : label_ptr[max(d - 1, 0) + 1]]\n        n_own = own.shape[0]\n"
          "        if n_own < 2"),
     ],
-    "α of another phase": [("a = alpha[alpha_row[d]]", "a = 50.0 * alpha[alpha_row[d]] + 30.0 / n_topics")],
+    "α of another phase": [("a = alpha[alpha_row[d]]", "a = 50.0 * alpha[alpha_row[d]] + 30.0 / topic.shape[0]")],
     "α of the label's place in the set": [("doc[to] + a[new]", "doc[to] + a[to]")],
     "token not removed from the word's counts": [("row[old] - 1 + b", "row[old] + b")],
     "token not removed from the document's counts": [("doc[at] - 1 + a[old]", "doc[at] + a[old]")],
@@ -41,8 +41,7 @@ def p_value(sweep, which: str, n: int) -> float:
         counts = rebuild_counts(corpus, z, case.n_topics)
         state = LabeledState(counts.z, counts.word_topic, counts.topic, found.ptr, found.label)
         for t in range(2):
-            rng, work = stream(31, replicate, t), np.zeros(2, np.int64)
-            sweep(tokens_of(corpus), state, prior, rng, work)
+            make_draw(corpus, (0, corpus.n_words), prior, sweep)((0, corpus.n_docs), state, stream(31, replicate, t))
         return state.z
 
     with np.errstate(all="ignore"):
@@ -51,12 +50,12 @@ def p_value(sweep, which: str, n: int) -> float:
 
 @pytest.mark.parametrize("which", oracle.labeled_cases())
 def test_the_unchanged_sweep_passes(which: str) -> None:
-    assert p_value(mutate("labeled.gibbs").sweep, which, 2500) > oracle.FALSE_ALARM
+    assert p_value(mutate("labeled.gibbs").sweep_block, which, 2500) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", GIBBS)
 def test_wrong_sweeps_are_rejected(name: str) -> None:
-    sweep = mutate("labeled.gibbs", *GIBBS[name]).sweep
+    sweep = mutate("labeled.gibbs", *GIBBS[name]).sweep_block
     worst = 1.0
     for n in (1500, 10_000):
         for which in oracle.labeled_cases():

@@ -66,7 +66,7 @@ SPARSE = {
     "token not removed from the document's counts": [("lines[old, DOC] - 1.0 + lines", "lines[old, DOC] + lines")],
     "stale topic totals": [("inverse_out = lines[old, INVERSE_OUT]", "inverse_out = lines[old, INVERSE]")],
     "totals without the token not renewed on leaving": [
-        ("lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])", "pass"),
+        ("lines[old, INVERSE_OUT] = lines[old, SHARE] / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])", "pass"),
     ],
     "totals never updated": [
         ("            lines[old, TOTAL] -= 1.0\n", ""), ("            lines[new, TOTAL] += 1.0\n", ""),
@@ -239,7 +239,7 @@ KEPT = {
     "row not left": ("row[old] -= 2", "pass"),
     "totals never updated": ("lines[old, TOTAL] -= 1.0", "pass"),
     "totals without the token not renewed on leaving": (
-        "lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])", "pass",
+        "lines[old, INVERSE_OUT] = lines[old, SHARE] / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])", "pass",
     ),
     "totals without the token not renewed on joining": ("lines[new, INVERSE_OUT] = lines[new, INVERSE]", "pass"),
     "factor of the topic that was left not renewed": ("factor[old] = factor_out", "pass"),

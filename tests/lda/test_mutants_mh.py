@@ -68,7 +68,7 @@ def test_the_unchanged_source_passes(which: str) -> None:
 WORD_TEST = "if t != s and uniform(stream) * share[s] * total[t] < share[t] * total[s]:"
 DOC_TEST = "if uniform(stream) * here * total[t] < there * total[s]:"
 BY_ALPHA = "draw_alias(alpha_keep[r], alpha_other[r], "
-REFRESH = "            total[{0}] = topic[{0}] + beta_sum[{0}]\n"
+REFRESH = "            total[{0}] = (topic[{0}] + beta_sum[{0}]) / of_part[{0}]\n"
 # The word's topics when the sweep began, the token's own among them, as LightLDA's alias tables hold them.
 TABLE = [
     ("word_ptr[v + 1] - word_ptr[v] - 1, end", "word_ptr[v + 1] - word_ptr[v], end"),

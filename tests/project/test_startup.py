@@ -15,7 +15,7 @@ import topicloom as tl
 HEAVY = (
     "scipy.stats", "scipy.optimize", "scipy.spatial", "pandas", "pyarrow", "polars", "narwhals", "matplotlib", "rich",
     "typer", "sklearn.linear_model", "sklearn.feature_extraction", "sklearn.model_selection", "topicloom.cli",
-    "topicloom.evaluation",
+    "topicloom.evaluation", "ray",
 )
 
 class Enough(Exception):

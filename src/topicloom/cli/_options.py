@@ -153,9 +153,7 @@ class Sampling:
         "cgs_p"
     )
     sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
-    shards: Annotated[
-        int, Option(help="Parts of a sweep that threads share. 1 is exact; more are an approximation.")
-    ] = 1
+    shards: Annotated[int, Option(help="Parts of a sweep that threads share; every number is exact.")] = 1
     mh_steps: Annotated[int, Option(help="Proposals per token, for the samplers mh and warp.")] = 2
     method: Annotated[str, Option(help="gibbs, or a variational method: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = (
         "gibbs"

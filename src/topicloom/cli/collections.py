@@ -43,9 +43,7 @@ class Compounding:
     )
     thin: Annotated[int, Option(help="Sweeps between draws.")] = 5
     sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
-    shards: Annotated[
-        int, Option(help="Parts of a sweep that threads share. 1 is exact; more are an approximation.")
-    ] = 1
+    shards: Annotated[int, Option(help="Parts of a sweep that threads share; every number is exact.")] = 1
     estimator: Annotated[str, Option(help="How topics are computed from the samples: cgs_p (dense) or standard.")] = (
         "cgs_p"
     )

@@ -37,6 +37,9 @@ class Labeling:
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 50
     thin: Annotated[int, Option(help="Sweeps between the samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains, which are averaged.")] = 1
+    shards: Annotated[
+        int, Option(help="Parts of a sweep that threads share. 1 is exact; more are an approximation.")
+    ] = 1
     seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
     method: Annotated[str, Option(help="gibbs, or the variational method cvb0.")] = "gibbs"
     beta: Annotated[float, Option(help="Dirichlet prior of words.", metavar="B")] = 0.1
@@ -63,9 +66,10 @@ class Labeling:
         own = {} if self.model != "dependency" else {"n_label_topics": self.label_topics}
         kind: Any = getattr(models, _MODELS[self.model])
         model: LabeledLDA = kind(
-            max_iter=self.sweeps, burn_in=self.burn_in, thin=self.thin, n_chains=self.chains, random_state=self.seed,
-            method=self.method, topic_word_prior=self.beta, ranking=self.ranking, label_rule=self.label_rule,
-            n_labels=self.n_labels, holdout=self.holdout, checkpoint_every=self.checkpoint_every, **own, **others,
+            max_iter=self.sweeps, burn_in=self.burn_in, thin=self.thin, n_chains=self.chains, n_shards=self.shards,
+            random_state=self.seed, method=self.method, topic_word_prior=self.beta, ranking=self.ranking,
+            label_rule=self.label_rule, n_labels=self.n_labels, holdout=self.holdout,
+            checkpoint_every=self.checkpoint_every, **own, **others,
         )  # fmt: skip
         return model
 

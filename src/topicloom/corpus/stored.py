@@ -187,6 +187,24 @@ def load_corpus(
         return replace(_corpus_of(arrays, info), texts=texts)
 
 
+def stored_tokens(path: PathLike, docs: tuple[int, int], n_words: int, digest: str) -> tuple[AnyArray, AnyArray]:
+    """The words of some documents of a corpus file, which stay in it, and where the documents start.
+
+    The file is refused if it has another digest, as a copy on another machine may.
+    """
+    arrays, _, found = read_arrays(Path(path), mapped=("words", "doc_ptr"), verify=False, only=("words", "doc_ptr"))
+    check_digest(Path(path), found, digest)
+    start, stop = docs
+    doc_ptr = np.array(arrays["doc_ptr"][start : stop + 1])
+    with refusing(Path(path)):
+        if len(doc_ptr) != stop + 1 - start or np.any(np.diff(doc_ptr) < 0) or doc_ptr[-1] > len(arrays["words"]):
+            raise InputError(f"its documents {start} to {stop} do not have tokens that follow each other.")
+        words = arrays["words"][int(doc_ptr[0]) : int(doc_ptr[-1])]
+        if len(words) and (words.min() < 0 or words.max() >= n_words):
+            raise InputError(f"documents {start} to {stop} have words beyond the vocabulary of {n_words}.")
+    return words, doc_ptr
+
+
 def _corpus_of(arrays: dict[str, AnyArray], info: Any) -> Corpus:
     fields: dict[str, Any] = {name: arrays[name] for name in ("words", "doc_ptr")}
     for name in ("weights", "responses", "unknown"):

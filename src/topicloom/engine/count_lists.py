@@ -86,6 +86,40 @@ def rebuild_lists(words: Int32Array, state: "SparseState") -> None:
 
 
 @bare_kernel
+def add_tokens(words: Int32Array, word_start: int, word_stop: int, state: "SparseState") -> None:
+    """Add the tokens of a range of words to their lists, which are numbered from the first word of the range."""
+    z, list_ptr, list_size, entries = state.z, state.list_ptr, state.list_size, state.entries
+    for i in range(words.shape[0]):
+        if word_start <= words[i] < word_stop:
+            v = words[i] - word_start
+            at = find(entries, list_ptr[v], list_size[v], np.int64(z[i]))
+            if at == list_ptr[v] + list_size[v]:
+                entries[at] = z[i]
+                list_size[v] += 1
+            entries[at] += ONE
+
+
+@bare_kernel
+def pack(state: "SparseState", out: Int64Array) -> None:
+    """The entries in use side by side, list after list."""
+    n = 0
+    for v in range(state.list_size.shape[0]):
+        for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
+            out[n] = state.entries[j]
+            n += 1
+
+
+@bare_kernel
+def unpack(packed: Int64Array, state: "SparseState") -> None:
+    """Lists of entries that ``pack`` has put side by side."""
+    n = 0
+    for v in range(state.list_size.shape[0]):
+        for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
+            state.entries[j] = packed[n]
+            n += 1
+
+
+@bare_kernel
 def spread(state: "SparseState", word_topic: Int32Array) -> None:
     """Fill the dense matrix of counts."""
     word_topic[:] = 0

@@ -24,6 +24,14 @@ def rebuild(words: Int32Array, z: AnyArray, word_topic: Int32Array, topic: Int64
 
 
 @kernel
+def add_tokens(words: Int32Array, z: AnyArray, word_start: int, word_stop: int, rows: Int32Array) -> None:
+    """Add the tokens of a range of words to their rows of counts, the first of which is that of the first word."""
+    for i in range(words.shape[0]):
+        if word_start <= words[i] < word_stop:
+            rows[words[i] - word_start, z[i]] += 1
+
+
+@kernel
 def document_counts(doc_ptr: Int64Array, z: AnyArray, out: FloatArray) -> None:
     """Fill a documents × topics matrix with n_dk."""
     out[:] = 0.0
@@ -124,13 +132,12 @@ def _beta(v: int, k: int, prior: Prior) -> float:
 @bare_kernel
 def log_joint_documents(
     doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, prior: Prior, alpha_sum: FloatArray,
-    doc: Int64Array,
+    doc: Int64Array, total: float,
 ) -> float:  # fmt: skip
-    """Of some documents log p(z | α) with θ integrated out (first half of CVB eq. 7).
+    """Of some documents log p(z | α) with θ integrated out (first half of CVB eq. 7), added to ``total``.
 
     ``alpha_sum`` holds each row's sum of α; ``doc`` is scratch, one zero per topic.
     """
-    total = 0.0
     for d in range(doc_start, doc_stop):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
         a = prior.alpha[prior.alpha_row[d]]
@@ -156,12 +163,11 @@ def log_joint_totals(topic: Int64Array, beta_sum: FloatArray) -> float:
 
 
 @bare_kernel
-def log_joint_words(word_start: int, word_stop: int, word_topic: Int32Array, prior: Prior) -> float:
+def log_joint_words(word_start: int, word_stop: int, word_topic: Int32Array, prior: Prior, total: float) -> float:
     """Of some words log p(w | z, β) with φ integrated out (second half of CVB eq. 7), but for topics' totals.
 
-    From a dense matrix of counts.
+    From a dense matrix of counts, and added to ``total``.
     """
-    total = 0.0
     for v in range(word_start, word_stop):
         for k in range(word_topic.shape[1]):
             if word_topic[v, k] > 0:
@@ -170,9 +176,9 @@ def log_joint_words(word_start: int, word_stop: int, word_topic: Int32Array, pri
 
 
 @bare_kernel
-def log_joint_lists(word_start: int, word_stop: int, state: "SparseState", prior: Prior) -> float:
+def log_joint_lists(word_start: int, word_stop: int, state: "SparseState", prior: Prior, total: float) -> float:
     """The same from lists of topics and counts."""
-    entries, total = state.entries, 0.0
+    entries = state.entries
     for v in range(word_start, word_stop):
         for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
             total += log_rise(entries[j] >> 32, _beta(v, entries[j] & 0xFFFFFFFF, prior))
@@ -194,3 +200,20 @@ def list_histogram(state: "SparseState", out: Int64Array) -> None:
     for v in range(state.list_size.shape[0]):
         for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
             out[state.entries[j] >> 32] += 1
+
+
+@bare_kernel
+def add_rows(word_start: int, word_stop: int, word_topic: Int32Array, out: Int64Array) -> None:
+    """Add up the counts of a range of words by topic."""
+    for v in range(word_start, word_stop):
+        for k in range(out.shape[0]):
+            out[k] += word_topic[v, k]
+
+
+@bare_kernel
+def add_lists(word_start: int, word_stop: int, state: "SparseState", out: Int64Array) -> None:
+    """The same from lists of topics and counts."""
+    entries = state.entries
+    for v in range(word_start, word_stop):
+        for j in range(state.list_ptr[v], state.list_ptr[v] + state.list_size[v]):
+            out[entries[j] & 0xFFFFFFFF] += entries[j] >> 32

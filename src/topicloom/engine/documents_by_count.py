@@ -8,7 +8,7 @@ so that densities and slopes cost the largest count of each cell, however many d
 c % K of row c // K.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,36 +29,39 @@ class DocumentsByCount(NamedTuple):
     n_docs: Int64Array  # t_1, t_2, … of one cell after the other, up to its largest count
 
 
-def documents_by_count(corpus: Corpus, z: AnyArray, prior: Prior, n_jobs: int = 1) -> DocumentsByCount:
-    """Numbers of documents by their counts."""
-    n_topics, n_cells = prior.n_topics, prior.alpha.size
-
-    def count(docs: tuple[int, int]) -> DocumentsByCount:
-        """Of some documents, those with exactly so many tokens."""
-        most = np.zeros(n_cells, np.int64)
-        exactly = DocumentsByCount(np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64))
-        blocks = [
-            (docs[0] + first, docs[0] + last)
-            for first, last in document_blocks(corpus.doc_ptr[docs[0] : docs[1] + 1], _BLOCK)
-        ]
-        room = max(int(np.minimum(corpus.doc_lengths[first:last], n_topics).sum()) for first, last in blocks)
-        cell, number = np.empty(room, np.int64), np.empty(room, np.int32)
-        for first, last in blocks:
-            found = document_cells(
-                first, last, corpus.doc_ptr, z, prior.alpha_row, n_topics, cell, number, most
-            )  # fmt: skip
-            if exactly.ptr[-1] < most.sum():
-                exactly = _widened(exactly, most)
-            add_counts(cell, number, found, exactly)
-        return exactly
-
-    parts = run_parallel(count, cut(corpus.doc_lengths, n_jobs), n_jobs)
+def documents_by_count(corpus: Corpus, z: Any, prior: Prior, n_jobs: int = 1) -> DocumentsByCount:
+    """Numbers of documents by their counts; topics that lie in other processes are counted there."""
+    if isinstance(z, np.ndarray):
+        parts = run_parallel(lambda docs: exact_counts(corpus, z, prior, docs), cut(corpus.doc_lengths, n_jobs), n_jobs)
+    else:
+        parts = z.exact_counts()
     most = np.max([np.diff(part.ptr) for part in parts], axis=0)
     total = parts[0] if len(parts) == 1 else _widened(parts[0], most)
     for part in parts[1:]:
         np.add(total.n_docs, _widened(part, most).n_docs, out=total.n_docs)
     sum_from_the_end(total)
     return total
+
+
+def exact_counts(corpus: Corpus, z: AnyArray, prior: Prior, docs: tuple[int, int]) -> DocumentsByCount:
+    """Of some documents, how many have exactly 1, 2, … tokens of each cell."""
+    n_topics, n_cells = prior.n_topics, prior.alpha.size
+    most = np.zeros(n_cells, np.int64)
+    exactly = DocumentsByCount(np.zeros(n_cells + 1, np.int64), np.zeros(0, np.int64))
+    blocks = [
+        (docs[0] + first, docs[0] + last)
+        for first, last in document_blocks(corpus.doc_ptr[docs[0] : docs[1] + 1], _BLOCK)
+    ]
+    room = max(int(np.minimum(corpus.doc_lengths[first:last], n_topics).sum()) for first, last in blocks)
+    cell, number = np.empty(room, np.int64), np.empty(room, np.int32)
+    for first, last in blocks:
+        found = document_cells(
+            first, last, corpus.doc_ptr, z, prior.alpha_row, n_topics, cell, number, most
+        )  # fmt: skip
+        if exactly.ptr[-1] < most.sum():
+            exactly = _widened(exactly, most)
+        add_counts(cell, number, found, exactly)
+    return exactly
 
 
 def _widened(exactly: DocumentsByCount, most: Int64Array) -> DocumentsByCount:

@@ -71,6 +71,7 @@ class Chain:
     shard_progress: ShardProgress | None = None  # where sweeps on several shards stand
     converged: bool = False
     draws: Draws | None = None  # θ, φ or functions of them, at each kept sample
+    last: Any = None  # counts of the present state by word, where they were made with the chain elsewhere
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ def advance(sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, n_sweeps
         corpus, chain.state, chain.prior, first, plan.schedule, n_sweeps, chain.shard_progress
     )  # fmt: skip
     chain.sweep += n_sweeps
+    chain.last = None
     if plan.keeps(chain.sweep):
         # Estimated under the prior that the sample was drawn with, before it is learned anew.
         sample = sampler.topic_counts(corpus, chain.state, chain.prior, plan.estimator, n_jobs=plan.schedule.n_jobs)

@@ -33,6 +33,7 @@ class Schedule(NamedTuple):
     n_shards: int = 1
     n_jobs: int = 1
     n_mh: int = 2  # steps per token, of samplers that propose and accept
+    exact: bool = True  # whether parts know their shares of the topics (``engine.exact_shards``) or lag behind
 
 
 class Info(NamedTuple):
@@ -127,8 +128,8 @@ class Sampler:
 
     ``sweep`` consumes the state it is given (its arrays are reused) and returns the next one. With several shards a
     ``sweep`` stands by itself; a chain's sweeps are those of ``run``. ``restore`` makes a state of assignments from a
-    checkpoint or another program. ``exact`` says whether the posterior is invariant under ``sweep`` with one shard; the
-    tests that apply follow from it. ``conditional`` gives one token's weights as ``sweep`` would use them, for those
+    checkpoint or another program. ``exact`` says whether the posterior is invariant under ``sweep``; the tests that
+    apply follow from it. ``conditional`` gives one token's weights as ``sweep`` would use them, for those
     tests.
     """
 
@@ -158,6 +159,7 @@ class Sampler:
     n_topics: Callable[[Any], int] = _n_topics  # (state): of topics, or of a model's states
     more_probes: Callable[..., int] = _no_more  # (corpus, state, extra): what is recorded beside ``engine.probes``
     block_samplers: range = range(0)  # numbers that its ``ShardProgress`` may name
+    blocks: Any = None  # how it sweeps in blocks, which may be drawn in other processes (``lda.gibbs.in_blocks``)
     # (corpus, state, prior, key, schedule, n_sweeps = 1, progress = None): sweeps from that of the key on; the report
     # is that of the last one. In how many calls they are made changes nothing, if each is given the progress that the
     # one before returned.

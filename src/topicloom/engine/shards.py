@@ -31,13 +31,15 @@ from topicloom.numerics.rng import Purpose, stream
 # Draws one block: documents from, to, state with the part's own totals, stream. Returns how many tokens changed and how
 # many weights were computed.
 Draw = Callable[[Range, AnyState, AnyArray], Int64Array]
-# Makes that for a part of the words, with scratch that the part's steps share.
-MakeDraw = Callable[[Corpus, Range, Prior], Draw]
+# Makes that for a part of the words, with scratch that the part's steps share: (corpus, words, prior). For exact sweeps
+# ``share=`` is an array by topic, which changes between steps (``engine.exact_shards``).
+MakeDraw = Callable[..., Draw]
 
 _PIECES = 8  # of a shard's documents, where a corpus is large enough
 LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
 PER_TOPIC = 16  # or so many per topic, as each step looks at all totals
 _LONG = 64  # tokens of a run that cost anything
+_TOKEN, _RUN = 25.0, 60.0  # about what a token and a run cost any sampler, for shards of documents
 
 
 class Loads(NamedTuple):
@@ -76,17 +78,26 @@ def _edges(tokens: Int64Array, runs: Int64Array, token: float, run: FloatArray, 
     return list(pairwise(edges.tolist()))
 
 
+def document_shards(corpus: Corpus, n_shards: int) -> list[Range]:
+    """Ranges of documents, none of them empty, of about equal loads, whatever samples them: they stay where they are.
+
+    A shard's documents may lie in a process of its own, so that the cut depends on the corpus alone.
+    """
+    if n_shards == 1:
+        return [(0, corpus.n_docs)]
+    of = _runs(corpus)
+    docs = _edges(of.doc_tokens, of.doc_runs, _TOKEN, np.full(1, _RUN), n_shards)
+    return [part for part in docs if part[0] < part[1]]
+
+
 def _cut_both(corpus: Corpus, n_shards: int, loads: Loads) -> tuple[list[Range], list[Range]]:
     """Ranges of documents and of words, none of them empty, whose blocks, in each round, have about equal loads."""
     if n_shards == 1:
-        return [(0, corpus.n_docs)], [(0, corpus.n_words)]
+        return document_shards(corpus, 1), [(0, corpus.n_words)]
     of, run = _runs(corpus), np.atleast_1d(np.asarray(loads.run, np.float64))
     words = _edges(of.word_tokens, of.word_runs, loads.token, run, n_shards)
-    if loads.docs is not None:
-        docs = cut(loads.docs, n_shards)
-    else:
-        docs = _edges(of.doc_tokens, of.doc_runs, loads.token, run.mean(keepdims=True), n_shards)
-    return [part for part in docs if part[0] < part[1]], [part for part in words if part[0] < part[1]]
+    docs = document_shards(corpus, n_shards) if loads.docs is None else cut(loads.docs, n_shards)
+    return docs, [part for part in words if part[0] < part[1]]
 
 
 def start_shards(

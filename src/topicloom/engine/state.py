@@ -45,9 +45,13 @@ class State(NamedTuple):
         counts.count_histogram(self.word_topic, out)
         return out
 
-    def log_joint_words(self, words: tuple[int, int], prior: Prior) -> float:
-        """log p(w | z, β) of a range of words, except for the part of the topics' totals."""
-        return counts.log_joint_words(words[0], words[1], self.word_topic, prior)
+    def add_topics(self, words: tuple[int, int], out: Int64Array) -> None:
+        """Add the tokens that a range of words has in each topic."""
+        counts.add_rows(words[0], words[1], self.word_topic, out)
+
+    def log_joint_words(self, words: tuple[int, int], prior: Prior, total: float = 0.0) -> float:
+        """log p(w | z, β) of a range of words, but for the part of the topics' totals, added to ``total``."""
+        return counts.log_joint_words(words[0], words[1], self.word_topic, prior, total)
 
 
 class SparseState(NamedTuple):
@@ -80,9 +84,13 @@ class SparseState(NamedTuple):
         counts.list_histogram(self, out)
         return out
 
-    def log_joint_words(self, words: tuple[int, int], prior: Prior) -> float:
-        """log p(w | z, β) of a range of words, except for the part of the topics' totals."""
-        return counts.log_joint_lists(words[0], words[1], self, prior)
+    def add_topics(self, words: tuple[int, int], out: Int64Array) -> None:
+        """Add the tokens that a range of words has in each topic."""
+        counts.add_lists(words[0], words[1], self, out)
+
+    def log_joint_words(self, words: tuple[int, int], prior: Prior, total: float = 0.0) -> float:
+        """log p(w | z, β) of a range of words, but for the part of the topics' totals, added to ``total``."""
+        return counts.log_joint_lists(words[0], words[1], self, prior, total)
 
 
 AnyState = Any

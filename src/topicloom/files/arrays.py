@@ -132,12 +132,12 @@ def _write(place: Callable[[str], Path], arrays: Mapping[str, AnyArray], info: M
 
 
 def read_arrays(
-    path: Path, *, mapped: Collection[str] = (), verify: bool = True
+    path: Path, *, mapped: Collection[str] = (), verify: bool = True, only: Collection[str] | None = None
 ) -> tuple[dict[str, AnyArray], Any, str]:
     """Arrays, ``info`` and digest of a file of ours; anything else is refused.
 
     Arrays named in ``mapped`` are read-only views of the file. ``verify=False`` trusts the content, which is then not
-    read here.
+    read here; ``only`` then names the arrays that are wanted.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -145,6 +145,7 @@ def read_arrays(
             arrays = {
                 name: _map(path, name) if name in mapped else file.get_tensor(name)
                 for name in file.keys()  # noqa: SIM118 (not a mapping)
+                if only is None or name in only
             }
     except (SafetensorError, OSError, ValueError) as error:
         raise StorageError(f"{path} cannot be read as topicloom arrays ({error}); restore it from a copy.") from error

@@ -6,17 +6,23 @@ token costs O(L), whatever K is. With all labels allowed every operation is that
 order, so that both give the same bits. Of a document with one label nothing is left to draw.
 """
 
+from collections.abc import Callable
 from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.engine.blocks import Tokens
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.blocks import Block, Range, Tokens, room_to_list, tokens_of
 from topicloom.engine.counts import log_rise
 from topicloom.engine.prior import Prior
-from topicloom.engine.state import State
-from topicloom.numerics.jit import kernel
+from topicloom.engine.shards import Draw, Loads
+from topicloom.engine.state import AnyState, State
+from topicloom.engine.threads import private
+from topicloom.lda.gibbs.in_blocks import BlockSampler
+from topicloom.numerics.jit import bare_kernel, kernel
+from topicloom.numerics.prefetch import own_tokens
 from topicloom.numerics.rng import uniform
 from topicloom.numerics.search import put_in_order, search_sums
 from topicloom.numerics.simd import LANES, put, search_lanes, weigh
@@ -35,8 +41,12 @@ class LabeledState(NamedTuple):
         """The counts alone."""
         return State(self.z, self.word_topic, self.topic)
 
+    def add_topics(self, words: Range, out: Int64Array) -> None:
+        """Add the tokens that a range of words has in each label."""
+        self.as_dense().add_topics(words, out)
 
-@kernel
+
+@bare_kernel
 def weigh_own(
     row: Int32Array, beta: float, own: Int32Array, coef: FloatArray, counts: Int32Array, weight: FloatArray,
     lanes: FloatArray,
@@ -47,10 +57,10 @@ def weigh_own(
     return weigh(counts[: own.shape[0]], beta, coef, weight, lanes)
 
 
-@kernel
+@bare_kernel
 def enter_document(
     z: AnyArray, start: int, stop: int, own: Int32Array, alpha: FloatArray, topic: Int64Array, beta_sum: FloatArray,
-    place: Int32Array, doc: Int32Array, coef: FloatArray,
+    share: FloatArray, place: Int32Array, doc: Int32Array, coef: FloatArray,
 ) -> None:  # fmt: skip
     """Count the document's labels and set the factors that do not depend on the word."""
     for j in range(own.shape[0]):
@@ -60,31 +70,51 @@ def enter_document(
         doc[place[z[i]]] += 1
     for j in range(own.shape[0]):
         k = own[j]
-        coef[j] = (doc[j] + alpha[k]) / (topic[k] + beta_sum[k])
+        coef[j] = (doc[j] + alpha[k]) * share[k] / (topic[k] + beta_sum[k])
 
 
-@kernel
-def sweep(tokens: Tokens, state: LabeledState, prior: Prior, stream: UInt64Array, work: Int64Array) -> None:
-    """Draw the label of every token; ``work`` returns how many tokens changed and how many weights were computed."""
+class LabeledScratch(NamedTuple):
+    """What a sweep writes into: one entry per label of a document, except for ``place``."""
+
+    weight: FloatArray
+    coef: FloatArray  # (n_dk + α_k) / (n_k + Σβ) of the current document
+    doc: Int32Array  # n_dk of the current document
+    counts: Int32Array  # n_kv of the current word
+    place: Int32Array  # [K] which of the document's labels a label is
+    lanes: FloatArray  # [LANES + 1] see ``numerics.simd``
+
+
+@bare_kernel
+def sweep_block(
+    block: Block, tokens: Tokens, state: LabeledState, prior: Prior, scratch: LabeledScratch, listed: Int64Array,
+    share: FloatArray, stream: UInt64Array, work: Int64Array,
+) -> None:  # fmt: skip
+    """Draw the label of every token of a block; of counts by word only the rows of the block's words are used.
+
+    ``listed`` has room for the tokens of the longest document, or none if a document's tokens of the block lie side by
+    side (``own_tokens``); ``work`` returns how many tokens changed and how many weights were computed.
+    """
     words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
     label_ptr, labels, beta, beta_sum = state.label_ptr, state.labels, prior.beta, prior.beta_sum
     alpha, alpha_row = prior.alpha, prior.alpha_row
-    n_topics = topic.shape[0]
-    weight_all, coef_all = np.empty(n_topics, np.float64), np.empty(n_topics, np.float64)
-    doc, place = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
-    counts, lanes = np.empty(n_topics, np.int32), np.empty(LANES + 1, np.float64)
+    doc, place, counts, lanes = scratch.doc, scratch.place, scratch.counts, scratch.lanes
+    is_listed = listed.shape[0] > 0
     changed, weighed = 0, 0
-    for d in range(doc_ptr.shape[0] - 1):
+    for d in range(block.doc_start, block.doc_stop):
         own = labels[label_ptr[d] : label_ptr[d + 1]]
         n_own = own.shape[0]
         if n_own < 2:
             continue
-        a = alpha[alpha_row[d]]
         begin, end = doc_ptr[d], doc_ptr[d + 1]
-        weight, coef = weight_all[:n_own], coef_all[:n_own]
-        enter_document(z, begin, end, own, a, topic, beta_sum, place, doc, coef)
+        first, n = own_tokens(begin, end, words, block.word_start, block.word_stop, listed)
+        if n == 0:
+            continue
+        a = alpha[alpha_row[d]]
+        weight, coef = scratch.weight[:n_own], scratch.coef[:n_own]
+        enter_document(z, begin, end, own, a, topic, beta_sum, share, place, doc, coef)
         weighed_word, total_all = -1, 0.0
-        for i in range(begin, end):
+        for j in range(n):
+            i = listed[j] if is_listed else first + j
             v = words[i]
             row = word_topic[v]
             b = beta[v]
@@ -94,7 +124,7 @@ def sweep(tokens: Tokens, state: LabeledState, prior: Prior, stream: UInt64Array
                 total_all = weigh_own(row, b, own, coef, counts, weight, lanes)
             old = z[i]
             at = place[old]
-            coef_out = (doc[at] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
+            coef_out = (doc[at] - 1 + a[old]) * share[old] / (topic[old] - 1 + beta_sum[old])
             stay = (row[old] - 1 + b) * coef_out
             counted = weight[at]
             sum_out = total_all - counted + stay
@@ -115,7 +145,7 @@ def sweep(tokens: Tokens, state: LabeledState, prior: Prior, stream: UInt64Array
             row[new] += 1
             topic[new] += 1
             doc[to] += 1
-            coef[to] = (doc[to] + a[new]) / (topic[new] + beta_sum[new])
+            coef[to] = (doc[to] + a[new]) * share[new] / (topic[new] + beta_sum[new])
             joined = (row[new] + b) * coef[to]
             total_all = sum_out - weight[to] + joined
             put(weight, lanes, to, joined)
@@ -127,7 +157,7 @@ def sweep(tokens: Tokens, state: LabeledState, prior: Prior, stream: UInt64Array
 
 @kernel
 def conditional(token: int, d: int, tokens: Tokens, state: LabeledState, prior: Prior, out: FloatArray) -> None:
-    """The weights, by label, from which ``sweep`` would draw this token's; leaves the state as it was."""
+    """The weights, by label, from which ``sweep_block`` would draw this token's; leaves the state as it was."""
     words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
     label_ptr, labels, beta, beta_sum = state.label_ptr, state.labels, prior.beta, prior.beta_sum
     alpha, alpha_row = prior.alpha, prior.alpha_row
@@ -136,7 +166,8 @@ def conditional(token: int, d: int, tokens: Tokens, state: LabeledState, prior: 
     doc, place = np.empty(own.shape[0], np.int32), np.empty(topic.shape[0], np.int32)
     counts, lanes = np.empty(own.shape[0], np.int32), np.empty(LANES + 1, np.float64)
     a = alpha[alpha_row[d]]
-    enter_document(z, doc_ptr[d], doc_ptr[d + 1], own, a, topic, beta_sum, place, doc, coef)
+    share = np.ones(topic.shape[0], np.float64)
+    enter_document(z, doc_ptr[d], doc_ptr[d + 1], own, a, topic, beta_sum, share, place, doc, coef)
     v, old = words[token], z[token]
     at = place[old]
     word_topic[v, old] -= 1
@@ -172,13 +203,16 @@ def draw_from_prior(
 
 @kernel
 def log_joint_documents(
-    doc_ptr: Int64Array, z: AnyArray, label_ptr: Int64Array, labels: Int32Array, alpha: FloatArray,
-    alpha_row: Int32Array,
+    doc_start: int, doc_stop: int, doc_ptr: Int64Array, z: AnyArray, label_ptr: Int64Array, labels: Int32Array,
+    prior: Prior, total: float,
 ) -> float:  # fmt: skip
-    """log p(z | α, labels): each document's θ is a Dirichlet over its own labels, integrated out."""
+    """log p(z | α, labels) of some documents, added to ``total``.
+
+    Each document's θ is a Dirichlet over its own labels, integrated out.
+    """
+    alpha, alpha_row = prior.alpha, prior.alpha_row
     doc = np.zeros(alpha.shape[1], np.int32)
-    total = 0.0
-    for d in range(doc_ptr.shape[0] - 1):
+    for d in range(doc_start, doc_stop):
         start, stop = doc_ptr[d], doc_ptr[d + 1]
         if start == stop:
             continue
@@ -212,7 +246,7 @@ def document_counts(
 
 @kernel
 def add_soft_counts(
-    tokens: Tokens, state: LabeledState, prior: Prior, out_doc: FloatArray, out_word: FloatArray
+    block: Block, tokens: Tokens, state: LabeledState, prior: Prior, out_doc: FloatArray, out_word: FloatArray
 ) -> None:
     """Add each token's full conditional over its document's labels (CGS_p eqs. 40, 41), as ``soft_counts`` does.
 
@@ -223,21 +257,23 @@ def add_soft_counts(
     alpha, alpha_row = prior.alpha, prior.alpha_row
     n_topics = topic.shape[0]
     weight_all, coef_all = np.empty(n_topics, np.float64), np.empty(n_topics, np.float64)
-    doc, place = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32)
+    doc, place, share = np.empty(n_topics, np.int32), np.empty(n_topics, np.int32), np.ones(n_topics, np.float64)
     counts, lanes = np.empty(n_topics, np.int32), np.empty(LANES + 1, np.float64)
     longest = 0
-    for d in range(doc_ptr.shape[0] - 1):
+    for d in range(block.doc_start, block.doc_stop):
         longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
     keys = np.empty(longest, np.int64)
-    for d in range(doc_ptr.shape[0] - 1):
+    for d in range(block.doc_start, block.doc_stop):
         start, stop, first = doc_ptr[d], doc_ptr[d + 1], label_ptr[d]
         own = labels[first : label_ptr[d + 1]]
-        n_own, n = own.shape[0], stop - start
+        n_own, n = own.shape[0], np.int64(0)
         a = alpha[alpha_row[d]]
         weight, coef = weight_all[:n_own], coef_all[:n_own]
-        enter_document(z, start, stop, own, a, topic, beta_sum, place, doc, coef)
-        for i in range(n):
-            keys[i] = np.int64(words[start + i]) * n_topics + z[start + i]
+        enter_document(z, start, stop, own, a, topic, beta_sum, share, place, doc, coef)
+        for i in range(start, stop):
+            if block.word_start <= words[i] < block.word_stop:
+                keys[n] = np.int64(words[i]) * n_topics + z[i]
+                n += 1
         put_in_order(keys, n)
         i = 0
         while i < n:
@@ -262,3 +298,32 @@ def add_soft_counts(
                 for m in range(n_own):
                     out_word[v, own[m]] += weight[m] * scale
             i = j
+
+
+def make_draw(
+    corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = sweep_block,
+    share: FloatArray | None = None,
+) -> Draw:  # fmt: skip
+    """Draws blocks of these words."""
+    k, shares = prior.n_topics, np.ones(prior.n_topics) if share is None else share
+    tokens, listed, work = tokens_of(corpus), room_to_list(corpus, words), np.zeros(2, np.int64)
+    numbers, whole = private(np.zeros(2 * k + LANES + 1)), private(np.zeros(3 * k, np.int32))
+    scratch = LabeledScratch(
+        numbers[:k], numbers[k : 2 * k], whole[:k], whole[k : 2 * k], whole[2 * k :], numbers[2 * k :]
+    )
+
+    def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
+        kernel(Block(*docs, *words), tokens, state, prior, scratch, listed, shares, rng, work)
+        return work
+
+    return draw
+
+
+# Loads do not depend on the label lists, so that all processes that have some of the documents cut the words alike.
+LABELED = BlockSampler(
+    number=0,
+    form=lambda _, state: state,
+    make_draw=make_draw,
+    loads=lambda corpus, prior: Loads(25.0, 25.0),
+    in_pieces=True,
+)

@@ -18,7 +18,7 @@ from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
-from topicloom.engine.sampler import Sampler
+from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError
@@ -100,6 +100,7 @@ class LabeledLDA(LabelClassifier):
         thin: int = 5,
         keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
+        n_shards: int = 1,
         predict_options: parameters.PredictOptions | None = None,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
@@ -121,6 +122,7 @@ class LabeledLDA(LabelClassifier):
         self.thin = thin
         self.keep_draws = keep_draws
         self.n_chains = n_chains
+        self.n_shards = n_shards
         self.predict_options = predict_options
         self.trace_every = trace_every
         self.checkpoint_dir = checkpoint_dir
@@ -174,7 +176,9 @@ class LabeledLDA(LabelClassifier):
         prior = self._prior(corpus, sets)
         return Problem(
             corpus, corpus, self._sampler_for(corpus, sets, prior), lambda: prior, self._plan(seed), self.n_chains,
-            {"K": sets.n_labels}, data=(classes, sets), beside=_label_files.labels_part(classes, sets),
+            {"K": sets.n_labels},
+            threads_by_chain=self.n_shards == 1,  # or they go to the shards of one chain after the other
+            data=(classes, sets), beside=_label_files.labels_part(classes, sets),
         )  # fmt: skip
 
     def _stored_problem(self, stored: Stored, seed: int) -> Problem:
@@ -190,8 +194,10 @@ class LabeledLDA(LabelClassifier):
             raise InputError('label_rule="threshold" is tuned on held-out documents; give a holdout above 0.')
         if self.method == "cvb0" and self.keep_draws is not None:
             raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
-        resolve_jobs(self.n_jobs)
-        return self._sampling_plan(seed)
+        if self.method == "cvb0" and self.n_shards > 1:
+            raise InputError('n_shards above 1 is for sampling; use method="gibbs", or leave it at 1.')
+        n_jobs = resolve_jobs(self.n_jobs)
+        return self._sampling_plan(seed, schedule=Schedule(self.n_shards, n_jobs if self.n_shards > 1 else 1))
 
     def _prior(self, corpus: Corpus, sets: LabelSets) -> Prior:
         k = sets.n_labels

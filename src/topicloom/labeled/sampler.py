@@ -5,6 +5,7 @@ registered by name. It serves the one loop of chains as any other does. CVB0 dra
 which all counts are made anew after each sweep, so that a run goes on from γ alone, bit for bit.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -14,7 +15,7 @@ from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import draws
-from topicloom.engine.blocks import tokens_of
+from topicloom.engine.blocks import tokens_of, whole
 from topicloom.engine.checks import ROUNDING, check_kept, check_prior, check_tokens
 from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, phi, with_prior
 from topicloom.engine.estimator.label_sets import LabelSets
@@ -26,6 +27,8 @@ from topicloom.labeled import cvb0 as collapsed
 from topicloom.labeled import gibbs as labeled
 from topicloom.labeled.cvb0 import LabeledPairs, SoftLabeledState
 from topicloom.labeled.gibbs import LabeledState
+from topicloom.labeled.of_documents import LABELED
+from topicloom.lda.gibbs.in_blocks import sampler_in_blocks
 from topicloom.lda.gibbs.joint import log_joint_words
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.rng import Purpose, path_key, stream
@@ -48,13 +51,6 @@ def gibbs(sets: LabelSets) -> Sampler:
         counts = rebuild_counts(corpus, z, n_topics)
         return LabeledState(counts.z, counts.word_topic, counts.topic, ptr, label)
 
-    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-        work = np.zeros(2, np.int64)
-        # The stream of a sampler of all topics with one shard: with all labels allowed both give the same bits.
-        rng = stream(key.seed, Purpose.SWEEP, key.chain, key.sweep, 0, 0)
-        labeled.sweep(tokens_of(corpus), cast(LabeledState, state), prior, rng, work)
-        return state, Info(int(work[0]), int(work[1]))
-
     def conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:
         out = np.empty(prior.n_topics)
         own = cast(LabeledState, state)
@@ -67,10 +63,10 @@ def gibbs(sets: LabelSets) -> Sampler:
         check_kept(file, corpus, (len(label),))
         _check_labels_of_tokens(file, corpus, sets)
 
-    return Sampler(
-        "labeled", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts, check=check,
-        draw=partial(_draw, sets),
+    sampler = sampler_in_blocks(
+        "labeled", init, restore, conditional, {"labeled": labeled.LABELED}, of_documents=LABELED, beside=sets
     )  # fmt: skip
+    return replace(sampler, log_joint=log_joint, topic_counts=topic_counts, check=check, draw=partial(_draw, sets))
 
 
 def _draw(sets: LabelSets, corpus: Corpus, counts: Counts, prior: Prior, n_paths: int) -> draws.Drawn:
@@ -90,8 +86,8 @@ def log_joint(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) ->
     """log p(w, z | α, β, labels), parameters integrated out."""
     own = cast(LabeledState, state)
     documents = labeled.log_joint_documents(
-        corpus.doc_ptr, own.z, own.label_ptr, own.labels, prior.alpha, prior.alpha_row
-    )
+        0, corpus.n_docs, corpus.doc_ptr, own.z, own.label_ptr, own.labels, prior, 0.0
+    )  # fmt: skip
     return documents + log_joint_words(corpus, own.as_dense(), prior, n_jobs)
 
 
@@ -180,7 +176,7 @@ def topic_counts(
         return Counts(doc, state.word_topic.astype(np.float64) if words else None)
     word = np.zeros((corpus.n_words, prior.n_topics)) if words else None
     out_doc, out_word = np.zeros(0) if doc is None else doc, np.zeros((0, 0)) if word is None else word
-    labeled.add_soft_counts(tokens_of(corpus), state, prior, out_doc, out_word)
+    labeled.add_soft_counts(whole(corpus), tokens_of(corpus), state, prior, out_doc, out_word)
     return Counts(doc, word)
 
 

@@ -62,8 +62,8 @@ class LDA(PlainTopics):
         Paths per chain: assignments of topics to all tokens that share their topic-word counts. The posterior of φ is
         then proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
     n_shards : int, default=1
-        Parts into which documents and words are cut so that threads can share a sweep. 1 is the exact sampler. More are
-        an approximation in the topic totals alone.
+        Parts into which documents and words are cut so that threads can share a sweep. An exact sampler stays exact
+        with any number of them. The number is part of the model: another one gives another chain.
     sampler_options : dict, default=None
         Options of the sampler.
 
@@ -362,7 +362,7 @@ class LDA(PlainTopics):
         if n_jobs > self.n_shards * self.n_chains == 1:
             return (
                 f"{needed}\nthreads: {n_jobs} for estimates, one for sweeps; with n_shards (--shards) above 1 they "
-                "share sweeps, too (docs/performance/samplers.md says what that approximates)."
+                "share sweeps, too (docs/performance/samplers.md#on-threads)."
             )
         return str(needed)
 

@@ -112,6 +112,7 @@ class Purpose(Enum):
     SEARCH = ("all", 0x736561)
     BOOTSTRAP = ("all", 0x626F6F)
     MERGED_START = ("all", 0x6D7267)
+    SHARES = ("all", 0x736861)
 
 
 def path_key(*path: int | Purpose) -> np.uint64:

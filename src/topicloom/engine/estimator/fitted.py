@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import corpus_part
-from topicloom.engine import checkpoint, draws, stopping
+from topicloom.engine import checkpoint, draws, places, stopping
 from topicloom.engine.estimator import html, inputs, parameters, published, stored_checks
 from topicloom.engine.estimator.above import Explored
 from topicloom.engine.estimator.judged import JudgedChains
@@ -164,28 +164,13 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         begun: tuple[list[Chain], Stored | None] | None = None, names: SavedNames | None = None,
     ) -> Self:  # fmt: skip
         """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
-        chains, run = self._start(problem) if begun is None else begun
-        sampler, plan = problem.sampler, problem.plan
-        more: int | None = max(chain.sweep for chain in chains)
         started = time.perf_counter()
-        with progress(self.verbose > 0, problem.corpus, chains, plan) as shown:
-            while more is not None:
-                plan = plan if plan.until is None else replace(plan, max_iter=plan.until.next_look(more))
-                shown.extend(plan.max_iter)
-                interrupted = run_chains(
-                    sampler,
-                    problem.sampled,
-                    chains,
-                    plan,
-                    n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
-                    callbacks=callbacks,
-                    watch=shown.callbacks,
-                    workers=joblib_workers(self.n_jobs),
-                    checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
-                )
-                more = None if interrupted else self._look_again(plan, chains)
+        with places.staying(self, problem) as stay:
+            chains, run = self._start(stay.problem) if begun is None else begun
+            stay.take(chains)
+            plan, values, interrupted = self._run(stay, chains, run, callbacks)
+            stay.bring_home(chains)
         problem = problem._replace(plan=plan)
-        values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
         self._publish_all(problem, chains, values, interrupted, names)
         self.fit_seconds_ = time.perf_counter() - started
         if run is not None and not self.interrupted_:  # nor what follows from the chains
@@ -198,6 +183,32 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         if self.verbose > 0 and plan.until is None and (verdict := self.verdict_) is not None:
             announce(verdict)
         return self
+
+    def _run(
+        self, stay: places.Stay, chains: list[Chain], run: Stored | None, callbacks: Sequence[Callback]
+    ) -> tuple[Plan, FloatArray, bool]:
+        """Run the chains where they are: the plan in the end, their values, and whether Ctrl-C ended the run."""
+        problem: Problem = stay.problem
+        sampler, plan = problem.sampler, problem.plan
+        more: int | None = max(chain.sweep for chain in chains)
+        with progress(self.verbose > 0, problem.corpus, chains, plan) as shown:
+            while more is not None:
+                plan = plan if plan.until is None else replace(plan, max_iter=plan.until.next_look(more))
+                shown.extend(plan.max_iter)
+                interrupted = run_chains(
+                    sampler,
+                    problem.sampled,
+                    chains,
+                    plan,
+                    n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
+                    callbacks=callbacks,
+                    watch=shown.callbacks,
+                    workers=joblib_workers(self.n_jobs) if stay.here else 0,
+                    checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
+                )
+                more = None if interrupted else self._look_again(plan, chains)
+        values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
+        return plan, values, interrupted
 
     def _publish_all(
         self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool,

@@ -110,7 +110,7 @@ class TopicModel(
 
     def _word_counts_of(self, chain: Chain) -> FloatArray:
         """Expected counts plus β by word [V, K]."""
-        counts = chain.kept or self._final_counts(chain, docs=False)
+        counts = chain.kept or chain.last or self._final_counts(chain, docs=False)
         assert counts.word is not None
         return pseudo_counts(counts.word, counts.n_samples, chain.prior)
 

@@ -36,6 +36,8 @@ class _Sample(NamedTuple):
     """The documents and tokens by which a corpus is judged."""
 
     docs: Int64Array
+    ptr: Int64Array  # where each document's tokens start among these
+    tokens: Int64Array
     words: Int32Array  # of the tokens
     coming: FloatArray  # how often the sampler reaches the token's word, per token of it
 
@@ -49,13 +51,17 @@ def _sample(corpus: Corpus) -> _Sample:
 
     words = corpus.words[spread(corpus.n_tokens, _TOKENS)]
     n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
-    return _Sample(spread(corpus.n_docs, _DOCS), words, n_steps / corpus.word_counts[words])
+    docs = spread(corpus.n_docs, _DOCS)
+    ptr = np.concatenate(([0], np.cumsum(corpus.doc_lengths[docs])))
+    tokens = np.repeat(corpus.doc_ptr[docs] - ptr[:-1], corpus.doc_lengths[docs]) + np.arange(ptr[-1])
+    return _Sample(docs, ptr, tokens, words, n_steps / corpus.word_counts[words])
 
 
 def shape_of(corpus: Corpus, state: AnyState, prior: Prior) -> Shape:
     """By a look at some documents and tokens, which depend on the corpus alone."""
     sample = _sample(corpus)
-    topics, length = counts.mean_topics(sample.docs, corpus.doc_ptr, state.z, np.full(prior.n_topics, -1))
+    z = state.z[sample.tokens]  # at once, as topics may lie in other processes
+    topics, length = counts.mean_topics(np.arange(len(sample.docs)), sample.ptr, z, np.full(prior.n_topics, -1))
     pulled = float(prior.alpha.max(axis=0).sum())
     sizes, n = state.list_sizes(sample.words), max(len(sample.words), 1)
     return Shape(
@@ -87,6 +93,10 @@ def expected(corpus: Corpus, state: AnyState, prior: Prior) -> dict[str, float]:
     }
 
 
+def _from_prior(prior: Prior) -> bool:
+    return prior.n_topics < _ONLINE
+
+
 def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     """With many topics each token's is drawn given those before it, so that no sweep meets lists of all topics.
 
@@ -94,7 +104,7 @@ def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     what comes after (docs/performance/samplers.md has figures). From there words are in about as many topics as they
     can be, and counts have at once the form that the first sweep takes.
     """
-    if prior.n_topics >= _ONLINE:
+    if not _from_prior(prior):
         return place_online(corpus, prior, key)
     sizes = np.minimum(corpus.word_counts[_sample(corpus).words], prior.n_topics)
     in_lists = _by_lists(float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(prior)
@@ -107,4 +117,4 @@ def _quickest(corpus: Corpus, state: AnyState, prior: Prior) -> str:
 
 
 BLOCK_SAMPLERS = {"dense": dense.DENSE, "sparse": sparse.SPARSE, "words": by_word.WORDS}
-register(sampler_in_blocks("auto", init, rebuild_lists, sparse.conditional_of, BLOCK_SAMPLERS, _quickest))
+register(sampler_in_blocks("auto", init, rebuild_lists, sparse.conditional_of, BLOCK_SAMPLERS, _quickest, _from_prior))

@@ -41,6 +41,7 @@ from topicloom.lda.gibbs.topic_lines import (
     INVERSE,
     INVERSE_OUT,
     LINE,
+    SHARE,
     TOTAL,
     ListScratch,
     fill,
@@ -317,7 +318,7 @@ def sweep_words(
             row[old] -= 2
             lines[old, TOTAL] -= 1.0
             lines[old, INVERSE] = inverse_out
-            lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])
+            lines[old, INVERSE_OUT] = lines[old, SHARE] / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])
             factor[old] = factor_out
             c = lines[old, ALPHA] * inverse_out
             pulled += (c * (row[old] >> 1) - coef[old] * ((row[old] >> 1) + 1)) * per
@@ -335,7 +336,7 @@ def sweep_words(
             row[new] += 2
             lines[new, TOTAL] += 1.0
             lines[new, INVERSE_OUT] = lines[new, INVERSE]
-            lines[new, INVERSE] = 1.0 / (lines[new, TOTAL] + lines[new, BETA_SUM])
+            lines[new, INVERSE] = lines[new, SHARE] / (lines[new, TOTAL] + lines[new, BETA_SUM])
             more = boost[seed, new] if seed >= 0 else 0.0
             factor[new] = lines[new, INVERSE] * (1.0 + ((row[new] >> 1) + more) * per)
             c = lines[new, ALPHA] * lines[new, INVERSE]
@@ -354,11 +355,12 @@ def sweep_words(
 
 def sweep_block(
     corpus: Corpus, docs: Range, words: Range, state: SparseState, prior: Prior, rng: AnyArray,
-    kernel: Callable[..., None] = sweep_words,
+    kernel: Callable[..., None] = sweep_words, share: FloatArray | None = None,
 ) -> Int64Array:  # fmt: skip
     """Draw the topic of every token of a block, some documents at a time."""
     steps, topics, largest = steps_of(corpus, docs), list_scratch(prior), prior.alpha.max(axis=0)
-    fill(state.topic, prior.beta_sum, topics.lines)
+    shares = np.ones(prior.n_topics) if share is None else share
+    fill(state.topic, prior.beta_sum, shares, topics.lines)
     tokens, listed = tokens_of(corpus), room_to_list(corpus, words)
     scratch, work = word_scratch(corpus, prior.n_topics, words, steps), np.zeros(2, np.int64)
     for start, stop in steps:
@@ -371,9 +373,9 @@ def sweep_block(
     return work
 
 
-def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+def make_draw(corpus: Corpus, words: Range, prior: Prior, share: FloatArray | None = None) -> Draw:
     """Draws blocks of these words."""
-    return lambda docs, state, rng: sweep_block(corpus, docs, words, state, prior, rng)
+    return lambda docs, state, rng: sweep_block(corpus, docs, words, state, prior, rng, share=share)
 
 
 WORDS = BlockSampler(

@@ -40,20 +40,20 @@ TOKEN_COST, TOPIC_COST = (
 @step
 def enter_document(
     z: AnyArray, start: int, stop: int, alpha: FloatArray, topic: Int64Array, beta_sum: FloatArray,
-    doc: Int32Array, coef: FloatArray,
+    share: FloatArray, doc: Int32Array, coef: FloatArray,
 ) -> None:  # fmt: skip
     """Count the document's topics and set the factors that do not depend on the word."""
     doc[:] = 0
     for i in range(start, stop):
         doc[z[i]] += 1
     for k in range(coef.shape[0]):
-        coef[k] = (doc[k] + alpha[k]) / (topic[k] + beta_sum[k])
+        coef[k] = (doc[k] + alpha[k]) * share[k] / (topic[k] + beta_sum[k])
 
 
 @bare_kernel
 def sweep_block(
     block: Block, tokens: Tokens, state: State, prior: Prior, scratch: DenseScratch, listed: Int64Array,
-    stream: UInt64Array, work: Int64Array,
+    share: FloatArray, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Draw the topic of every token of a block.
 
@@ -78,7 +78,7 @@ def sweep_block(
         if n == 0:
             continue
         last = n_tokens - 1 if alone else first + n - 1  # whose row is asked for
-        enter_document(z, begin, end, a, topic, beta_sum, doc, coef)
+        enter_document(z, begin, end, a, topic, beta_sum, share, doc, coef)
         weighed_word, total_all = -1, 0.0
         for j in range(n):
             if is_listed:
@@ -100,7 +100,7 @@ def sweep_block(
                     total_all = weigh(row, beta[v], coef, weight, lane_sums)
             old = np.int64(z[i])
             b = beta[v] + boost[boost_row[v], old] if seeded else beta[v]
-            coef_out = (doc[old] - 1 + a[old]) / (topic[old] - 1 + beta_sum[old])
+            coef_out = (doc[old] - 1 + a[old]) * share[old] / (topic[old] - 1 + beta_sum[old])
             stay = (row[old] - 1 + b) * coef_out
             counted = weight[old]
             sum_out = total_all - counted + stay
@@ -120,7 +120,7 @@ def sweep_block(
             row[new] += 1
             topic[new] += 1
             doc[new] += 1
-            coef[new] = (doc[new] + a[new]) / (topic[new] + beta_sum[new])
+            coef[new] = (doc[new] + a[new]) * share[new] / (topic[new] + beta_sum[new])
             b = beta[v] + boost[boost_row[v], new] if seeded else beta[v]
             joined = (row[new] + b) * coef[new]
             total_all = sum_out - weight[new] + joined
@@ -140,7 +140,8 @@ def conditional(token: int, d: int, tokens: Tokens, state: State, prior: Prior, 
     doc = np.empty(topic.shape[0], np.int32)
     lane_sums = np.empty(LANES + 1, np.float64)
     a = prior.alpha[prior.alpha_row[d]]
-    enter_document(z, doc_ptr[d], doc_ptr[d + 1], a, topic, beta_sum, doc, coef)
+    share = np.ones(topic.shape[0], np.float64)
+    enter_document(z, doc_ptr[d], doc_ptr[d + 1], a, topic, beta_sum, share, doc, coef)
     v, old = words[token], z[token]
     word_topic[v, old] -= 1
     topic[old] -= 1
@@ -154,13 +155,16 @@ def conditional(token: int, d: int, tokens: Tokens, state: State, prior: Prior, 
     topic[old] += 1
 
 
-def make_draw(corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = sweep_block) -> Draw:
+def make_draw(
+    corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = sweep_block,
+    share: FloatArray | None = None,
+) -> Draw:  # fmt: skip
     """Draws blocks of these words."""
     tokens, scratch, listed = tokens_of(corpus), dense_scratch(prior), room_to_list(corpus, words)
-    work = np.zeros(2, np.int64)
+    shares, work = np.ones(prior.n_topics) if share is None else share, np.zeros(2, np.int64)
 
     def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
-        kernel(Block(docs[0], docs[1], words[0], words[1]), tokens, state, prior, scratch, listed, rng, work)
+        kernel(Block(docs[0], docs[1], words[0], words[1]), tokens, state, prior, scratch, listed, shares, rng, work)
         return work
 
     return draw

@@ -42,6 +42,13 @@ def draw_from_prior(
                 z[i] = search_sums(running, u * total)
 
 
+@bare_kernel
+def skip(stream: UInt64Array, n: int) -> None:
+    """Leave out so many draws: each token takes one."""
+    for _ in range(n):
+        uniform(stream)
+
+
 def first_topics(corpus: Corpus, prior: Prior, key: Key) -> AnyArray:
     """Topics drawn from the prior, seed words toward their topics."""
     z, rng = new_assignments(corpus, prior.n_topics), stream(key.seed, Purpose.START, key.chain)

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Range
+from topicloom.engine.exact_shards import sweep_exactly
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule, ShardProgress
 from topicloom.engine.shards import Loads, MakeDraw, start_shards, sweep_shards
 from topicloom.engine.state import AnyState
 from topicloom.lda.gibbs.joint import log_joint
+from topicloom.lda.gibbs.of_documents import PLAIN, OfDocuments
 
 _SETTLED, _RECUT = 10, 10  # sweeps after which a cut is kept for more than one, and made anew at each so many
 
@@ -24,9 +26,19 @@ class BlockSampler(NamedTuple):
     number: int  # by which a checkpoint names it
     form: Callable[[Corpus, AnyState], AnyState]  # the same counts in the form that it takes
     make_draw: MakeDraw
-    loads: Callable[[AnyState, Prior], Loads]
+    loads: Callable[[Corpus, Prior], Loads]  # never by the state: a sweep whose cut follows from z is not exact
     in_pieces: bool  # whether its documents may come in more pieces at no cost
     finish: Callable[[AnyState], Callable[[Range], None]] | None = None
+
+
+class Blocks(NamedTuple):
+    """How a sampler sweeps in blocks."""
+
+    samplers: Mapping[str, BlockSampler]
+    choose: Callable[[Corpus, AnyState, Prior], str] | None  # which of several comes next
+    from_prior: Callable[[Prior], bool]  # whether first topics are drawn from the prior, document by document
+    of_documents: OfDocuments = PLAIN
+    beside: Any = None  # what documents have beside their tokens
 
 
 def _is_last(sweep: int) -> bool:
@@ -41,11 +53,45 @@ def sampler_in_blocks(
     conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray],
     samplers: Mapping[str, BlockSampler],
     choose: Callable[[Corpus, AnyState, Prior], str] | None = None,
+    from_prior: Callable[[Prior], bool] = lambda _: True,
+    of_documents: OfDocuments = PLAIN,
+    beside: Any = None,
 ) -> Sampler:
     """A sampler that draws blocks in one way, or chooses among several.
 
     Counts stay in the form that the last sweep took; all forms are functions of z, so a resumed run goes on alike.
     """
+    blocks = Blocks(samplers, choose, from_prior, of_documents, beside)
+    sweeps = sweeps_of(blocks, _sweep_here)
+
+    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
+        state, info, _ = sweeps(corpus, state, prior, key, schedule)
+        return state, info
+
+    known = [sampler.number for sampler in samplers.values()]
+    numbers = range(min(known), max(known) + 1)
+    return Sampler(
+        name, init, restore, sweep, log_joint, conditional, exact=True, sweeps=sweeps, block_samplers=numbers,
+        blocks=blocks,
+    )  # fmt: skip
+
+
+def _sweep_here(
+    progress: ShardProgress, make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key,
+    schedule: Schedule, n_sweeps: int, finish: Callable[[Range], object] | None,
+) -> tuple[ShardProgress, Info]:  # fmt: skip
+    """So many sweeps in this process."""
+    exactly = schedule.exact and len(progress.words) > 1  # one part has nothing to share
+    sweep = sweep_exactly if exactly else sweep_shards
+    return sweep(progress, make_draw, corpus, state, prior, key, schedule, n_sweeps, finish)
+
+
+def sweeps_of(blocks: Blocks, sweep_all: Callable[..., tuple[ShardProgress, Info]]) -> Callable[..., Any]:
+    """Sweeps in blocks, as a ``Sampler`` has them.
+
+    ``sweep_all`` goes through them, as ``engine.exact_shards`` does here: they may be drawn in other processes.
+    """
+    samplers, choose = blocks.samplers, blocks.choose
     by_number = {sampler.number: sampler for sampler in samplers.values()}
     only = next(iter(samplers.values()))
 
@@ -61,7 +107,7 @@ def sampler_in_blocks(
                 sampler = only if choose is None else samplers[choose(corpus, state, prior)]
             state = sampler.form(corpus, state)
             if progress is None:
-                loads = sampler.loads(state, prior)
+                loads = sampler.loads(corpus, prior)
                 progress = start_shards(
                     corpus, prior.n_topics, schedule.n_shards, loads, sampler.in_pieces, sampler.number
                 )
@@ -71,7 +117,7 @@ def sampler_in_blocks(
                 until += 1
             finish = sampler.finish(state) if sampler.finish else None
             first = key._replace(sweep=sweep)
-            progress, info = sweep_shards(
+            progress, info = sweep_all(
                 progress, sampler.make_draw, corpus, state, prior, first, schedule, until - sweep, finish
             )
             if meets or _is_last(until - 1):
@@ -79,10 +125,4 @@ def sampler_in_blocks(
             sweep = until
         return state, info, progress
 
-    def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
-        return sweeps(corpus, state, prior, key, schedule)[:2]
-
-    numbers = range(min(by_number), max(by_number) + 1)
-    return Sampler(
-        name, init, restore, sweep, log_joint, conditional, exact=True, sweeps=sweeps, block_samplers=numbers
-    )  # fmt: skip
+    return sweeps

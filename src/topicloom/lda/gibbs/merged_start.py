@@ -36,7 +36,14 @@ _BETWEEN = 10  # a step is followed by this part of the first sweeps
 
 def with_merged_start(sampler: Sampler, n_sweeps: int) -> Sampler:
     """The same sampler, started with so many sweeps of more topics; 0 is the sampler itself."""
-    return sampler if n_sweeps == 0 else replace(sampler, init=partial(start_with_more, sampler, n_sweeps))
+    if n_sweeps == 0:
+        return sampler
+    blocks = sampler.blocks and sampler.blocks._replace(from_prior=_never)
+    return replace(sampler, init=partial(start_with_more, sampler, n_sweeps), blocks=blocks)
+
+
+def _never(prior: Prior) -> bool:
+    return False
 
 
 def topics_of_start(n_topics: int) -> int:

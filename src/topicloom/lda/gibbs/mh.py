@@ -32,9 +32,10 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Block, Range, Tokens, room_to_list, tokens_of
+from topicloom.engine.exact_shards import sweep_blocks_exactly
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Sampler, Schedule, register
-from topicloom.engine.shards import Draw, sweep_blocks
+from topicloom.engine.shards import Draw
 from topicloom.engine.state import AnyState, State, rebuild_counts
 from topicloom.engine.threads import cut, run_parallel
 from topicloom.lda.gibbs import dense
@@ -76,12 +77,12 @@ def find_first(word_ptr: Int64Array, token: Int64Array, word_start: int, word_st
 @kernel
 def sweep_block(
     block: Block, tokens: Tokens, state: State, prior: Prior, scratch: Scratch, listed: Int64Array, n_mh: int,
-    by_word: bool, by_doc: bool, stream: UInt64Array, work: Int64Array,
+    by_word: bool, by_doc: bool, of_part: FloatArray, stream: UInt64Array, work: Int64Array,
 ) -> None:  # fmt: skip
     """Take ``n_mh`` steps of each kind for every token of a block.
 
-    ``by_word`` and ``by_doc`` leave out one of the proposals, for tests. ``work`` returns how many tokens changed and
-    how many topics were proposed.
+    ``by_word`` and ``by_doc`` leave out one of the proposals, for tests. ``of_part`` has the share of each topic that the
+    words' part has. ``work`` returns how many tokens changed and how many topics were proposed.
     """
     words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
     alpha, alpha_row, beta, beta_sum = prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum
@@ -94,9 +95,9 @@ def sweep_block(
     n_topics = topic.shape[0]
     doc = np.zeros(n_topics, np.int32)
     share = np.empty(n_topics, np.float64)  # n_dk + α_k of the current document
-    total = np.empty(n_topics, np.float64)  # n_k + Σβ_k
+    total = np.empty(n_topics, np.float64)  # n_k + Σβ_k, over the part's share
     for k in range(n_topics):
-        total[k] = topic[k] + beta_sum[k]
+        total[k] = (topic[k] + beta_sum[k]) / of_part[k]
     place = find_first(word_ptr, scratch.token, word_start, word_stop, doc_ptr[block.doc_start])
     r, alpha_sum = -1, 0.0
     changed, visited = 0, 0
@@ -126,7 +127,7 @@ def sweep_block(
             topic[old] -= 1
             doc[old] -= 1
             share[old] = doc[old] + a[old]
-            total[old] = topic[old] + beta_sum[old]
+            total[old] = (topic[old] + beta_sum[old]) / of_part[old]
             s = old
             for _ in range(n_mh):
                 if by_word:
@@ -158,7 +159,7 @@ def sweep_block(
             topic[s] += 1
             doc[s] += 1
             share[s] = doc[s] + a[s]
-            total[s] = topic[s] + beta_sum[s]
+            total[s] = (topic[s] + beta_sum[s]) / of_part[s]
             visited += 1
             if s != old:
                 z[i] = s
@@ -224,17 +225,20 @@ def sweep(
     """One sweep; tests leave out one of the two proposals."""
     scratch = make_scratch(corpus, state, prior, schedule.n_jobs)
 
-    def make_draw(corpus: Corpus, words: Range, prior: Prior) -> Draw:
+    def make_draw(corpus: Corpus, words: Range, prior: Prior, share: FloatArray | None = None) -> Draw:
+        shares = np.ones(prior.n_topics) if share is None else share
         tokens, listed, work = tokens_of(corpus), room_to_list(corpus, words), np.zeros(2, np.int64)
 
         def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
             block = Block(docs[0], docs[1], words[0], words[1])
-            sweep_block(block, tokens, state, prior, scratch, listed, schedule.n_mh, by_word, by_doc, rng, work)
+            sweep_block(
+                block, tokens, state, prior, scratch, listed, schedule.n_mh, by_word, by_doc, shares, rng, work
+            )  # fmt: skip
             return work
 
         return draw
 
-    return sweep_blocks(make_draw, corpus, state, prior, key, schedule)
+    return sweep_blocks_exactly(make_draw, corpus, state, prior, key, schedule)
 
 
 def _conditional(corpus: Corpus, state: AnyState, prior: Prior, token: int) -> FloatArray:

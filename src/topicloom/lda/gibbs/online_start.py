@@ -331,7 +331,7 @@ def place_first(
 ) -> None:  # fmt: skip
     """Fill z, lists and totals."""
     scratch = list_scratch(prior)
-    fill(np.zeros(prior.n_topics, np.int64), prior.beta_sum, scratch.lines)
+    fill(np.zeros(prior.n_topics, np.int64), prior.beta_sum, np.ones(prior.n_topics), scratch.lines)
     kernel(tokens_of(corpus), state, prior, rows, scratch, rng)
     state.topic[:] = scratch.lines[:, TOTAL]
 

@@ -34,6 +34,7 @@ from topicloom.lda.gibbs.topic_lines import (
     LINE,
     NOWHERE,
     PLACE,
+    SHARE,
     TOTAL,
     ListScratch,
     fill,
@@ -298,14 +299,14 @@ def sweep_block(
             lines[old, TOTAL] -= 1.0
             lines[old, DOC] -= 1.0
             lines[old, INVERSE] = inverse_out
-            lines[old, INVERSE_OUT] = 1.0 / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])
+            lines[old, INVERSE_OUT] = lines[old, SHARE] / (lines[old, TOTAL] - 1.0 + lines[old, BETA_SUM])
             total_coef += coef_out - coef[old]
             blocks[old >> BLOCK] += coef_out - coef[old]
             coef[old] = coef_out
             # the new topic
             lines[new, TOTAL] += 1.0
             lines[new, DOC] += 1.0
-            inverse = 1.0 / (lines[new, TOTAL] + lines[new, BETA_SUM])
+            inverse = lines[new, SHARE] / (lines[new, TOTAL] + lines[new, BETA_SUM])
             lines[new, INVERSE_OUT] = lines[new, INVERSE]
             lines[new, INVERSE] = inverse
             c = (lines[new, DOC] + lines[new, ALPHA]) * inverse
@@ -350,18 +351,26 @@ def conditional(token: int, d: int, tokens: Tokens, state: SparseState, prior: P
             weight[k] -= coef[k]
 
 
-def make_draw(corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = sweep_block) -> Draw:
+def make_draw(
+    corpus: Corpus, words: Range, prior: Prior, kernel: Callable[..., None] = sweep_block,
+    share: FloatArray | None = None,
+) -> Draw:  # fmt: skip
     """Draws blocks of these words."""
     tokens, scratch, listed = tokens_of(corpus), list_scratch(prior), room_to_list(corpus, words)
-    work = np.zeros(2, np.int64)
+    shares, work = np.ones(prior.n_topics) if share is None else share, np.zeros(2, np.int64)
 
     def draw(docs: Range, state: AnyState, rng: AnyArray) -> Int64Array:
-        fill(state.topic, prior.beta_sum, scratch.lines)
+        fill(state.topic, prior.beta_sum, shares, scratch.lines)
         kernel(Block(docs[0], docs[1], words[0], words[1]), tokens, state, prior, scratch, listed, rng, work)
         state.topic[:] = scratch.lines[:, TOTAL]
         return work
 
     return draw
+
+
+def _expected_lengths(corpus: Corpus, prior: Prior) -> FloatArray:
+    """Lengths of lists, near enough to cut words into parts of equal loads: about the root of a word's tokens."""
+    return np.minimum(np.sqrt(corpus.word_counts), prior.n_topics)
 
 
 def init(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
@@ -383,7 +392,7 @@ SPARSE = BlockSampler(
     number=1,
     form=lambda corpus, state: state.as_lists(corpus),
     make_draw=make_draw,
-    loads=lambda state, _: Loads(25.0, 30.0 + ENTRY_COST * state.list_size),
+    loads=lambda corpus, prior: Loads(25.0, 30.0 + ENTRY_COST * _expected_lengths(corpus, prior)),
     in_pieces=True,
     finish=sorting,
 )

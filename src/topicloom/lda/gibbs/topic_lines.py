@@ -13,8 +13,8 @@ from topicloom.engine.threads import private
 from topicloom.numerics.jit import bare_kernel
 
 # n_k, Σβ, 1 / (n_k + Σβ), the same with one token less, which is ready before a token asks for it, and of the current
-# document α_k, n_dk and the topic's place among the document's
-TOTAL, BETA_SUM, INVERSE, INVERSE_OUT, ALPHA, DOC, PLACE = range(7)
+# document α_k, n_dk and the topic's place among the document's; and the share that stands in place of 1 above
+TOTAL, BETA_SUM, INVERSE, INVERSE_OUT, ALPHA, DOC, PLACE, SHARE = range(8)
 NOWHERE = -1.0  # the place of a topic that the document has not had
 LINE = 8  # float64 numbers in a cache line, which is what a topic has
 BLOCK = 8  # log₂ of the topics whose factors are summed together
@@ -42,13 +42,14 @@ def list_scratch(prior: Prior) -> ListScratch:
 
 
 @bare_kernel
-def fill(totals: Int64Array, beta_sum: FloatArray, lines: FloatArray) -> None:
+def fill(totals: Int64Array, beta_sum: FloatArray, share: FloatArray, lines: FloatArray) -> None:
     """What does not change between documents; α_k is set when the sampler reaches a document."""
     for k in range(lines.shape[0]):
         lines[k, TOTAL] = totals[k]
         lines[k, BETA_SUM] = beta_sum[k]
-        lines[k, INVERSE] = 1.0 / (totals[k] + beta_sum[k])
-        lines[k, INVERSE_OUT] = 1.0 / (totals[k] - 1 + beta_sum[k]) if totals[k] > 0 else 0.0
+        lines[k, INVERSE] = share[k] / (totals[k] + beta_sum[k])
+        lines[k, INVERSE_OUT] = share[k] / (totals[k] - 1 + beta_sum[k]) if totals[k] > 0 else 0.0
         lines[k, ALPHA] = 0.0
         lines[k, DOC] = 0.0
         lines[k, PLACE] = NOWHERE
+        lines[k, SHARE] = share[k]

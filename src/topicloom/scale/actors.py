@@ -1,0 +1,114 @@
+"""Workers as Ray actors."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from topicloom.errors import InputError
+from topicloom.scale.cluster import Ref, WorkersLostError
+from topicloom.scale.tasks import needed_ray
+from topicloom.scale.worker import Worker
+
+_PATIENCE = 60.0  # seconds for actors to start, after which those that have are enough
+
+
+class RayCluster:
+    """The workers of a Ray cluster that has been started or joined: at most one per CPU."""
+
+    def __init__(self, n_workers: int | None = None, memory: int | None = None) -> None:
+        self._ray = needed_ray()
+        self._wanted, self._memory = n_workers, memory
+        self._actors: list[Any] = []
+        self._methods: dict[tuple[int, str], Any] = {}
+
+    @property
+    def n_workers(self) -> int:
+        n_cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return n_cpus if self._wanted is None else min(self._wanted, n_cpus)
+
+    def start(self, n_workers: int, *args: Any) -> int:
+        self.stop()
+        ray, options = self._ray, {} if self._memory is None else {"memory": self._memory}
+        with _losses(ray):
+            n, shared = min(n_workers, self.n_workers), [ray.put(arg) for arg in args]
+            actor = ray.remote(Worker).options(num_cpus=1, **options)
+            started = [actor.remote(*shared) for _ in range(n)]
+            there = self._alive(started)
+        if not there:
+            raise InputError(
+                f"Ray started none of {n} workers within {_PATIENCE:.0f} s: a CPU of the cluster is needed for each"
+                + ("." if self._memory is None else f", and {self._memory / 1e9:.2f} GB of memory.")
+            )
+        for one in started:
+            if one not in there:
+                ray.kill(one)
+        self._actors = there
+        return len(there)
+
+    def _alive(self, started: list[Any]) -> list[Any]:
+        """The actors that answer."""
+        answers = {one.process.remote(): one for one in started}
+        until, waiting, there = time.monotonic() + _PATIENCE, list(answers), []
+        while waiting and (left := until - time.monotonic()) > 0:
+            ready, waiting = self._ray.wait(waiting, num_returns=1, timeout=left)
+            for ref in ready:
+                try:
+                    self._ray.get(ref)
+                    there.append(answers[ref])
+                except self._ray.exceptions.RayActorError:
+                    continue
+        return [one for one in started if one in there]
+
+    def call(self, worker: int, method: str, *args: Any, returns: int = 1) -> Any:
+        key = worker, method
+        if key not in self._methods:
+            self._methods[key] = getattr(self._actors[worker], method).options(num_returns=returns)
+        return self._methods[key].remote(*args)
+
+    def get(self, refs: list[Ref]) -> list[Any]:
+        known = [i for i, ref in enumerate(refs) if isinstance(ref, self._ray.ObjectRef)]
+        with _losses(self._ray):
+            found = self._ray.get([refs[i] for i in known])
+        out = list(refs)
+        for i, value in zip(known, found, strict=True):
+            out[i] = value
+        return out
+
+    def wait(self, refs: list[Ref]) -> None:
+        with _losses(self._ray):
+            self._ray.wait(refs, num_returns=len(refs), fetch_local=False)
+
+    def put(self, value: Any) -> Ref:
+        with _losses(self._ray):
+            return self._ray.put(value)
+
+    def stop(self) -> None:
+        for actor in self._actors:
+            self._ray.kill(actor)
+        self._actors, self._methods = [], {}
+
+
+@contextmanager
+def _losses(ray: Any) -> Iterator[None]:
+    """What Ray raises where a worker, a node or an object is gone, as ``WorkersLostError``; all else as it is."""
+    failures = ray.exceptions
+    gone = (
+        failures.RayActorError, failures.ObjectLostError, failures.WorkerCrashedError, failures.NodeDiedError,
+        failures.OutOfMemoryError, failures.ObjectStoreFullError, failures.OutOfDiskError, failures.RaySystemError,
+        failures.GetTimeoutError,
+    )  # fmt: skip
+    try:
+        yield
+    except gone as error:
+        raise WorkersLostError(_said(error)) from None
+    except failures.RayTaskError as error:
+        if isinstance(error.cause, gone):  # of a call that was to have its result
+            raise WorkersLostError(_said(error.cause)) from None
+        if isinstance(error.cause, Exception):
+            raise error.cause from None
+        raise
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

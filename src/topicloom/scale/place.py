@@ -1,0 +1,142 @@
+"""A fit on workers: what is refused, and the sampler whose states lie there."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from topicloom.corpus.corpus import Corpus
+from topicloom.engine.prior import Prior
+from topicloom.engine.run import Chain
+from topicloom.engine.sampler import Key, Sampler
+from topicloom.engine.shards import document_shards
+from topicloom.errors import InputError, WorkersLostWarning, warn
+from topicloom.lda.gibbs.in_blocks import Blocks, sweeps_of
+from topicloom.scale import sums
+from topicloom.scale.chain import ShardedChain
+from topicloom.scale.cluster import Cluster, WorkersLostError
+
+_TRIES = 20  # losses of workers, after which a fit gives up
+
+
+class Workers:
+    """A place for chains: the workers of a cluster."""
+
+    def __init__(self, cluster: Cluster, memory: int | None = None) -> None:
+        self.cluster, self.memory = cluster, memory
+
+    @contextmanager
+    def hold(self, model: Any, problem: Any) -> Iterator["Held"]:
+        """A fit of a model on the workers, for as long as it lasts."""
+        _check(model, problem)
+        held = Held(self.cluster, problem)
+        try:
+            yield held
+        finally:
+            self.cluster.stop()
+
+
+def _check(model: Any, problem: Any) -> None:
+    kind = type(model).__name__
+    if problem.sampler.blocks is None:
+        raise InputError(
+            f"{kind} with these parameters does not run on a cluster; what does is LDA, CompoundLDA by its default "
+            "method and LabeledLDA, with the samplers auto, dense, sparse and words. Fit it outside of the with block."
+        )
+    if problem.sampled.weights is not None:
+        raise InputError(f"{kind} on a cluster takes whole counts, and the corpus has weights.")
+
+
+def _by_itself(finish: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """What ends a part's sweep, as the worker calls it, with a state of its own."""
+    return None if finish is None else lambda state: finish
+
+
+class Held:
+    """A fit, stated for the workers."""
+
+    here = False
+
+    def __init__(self, cluster: Cluster, problem: Any) -> None:
+        self.cluster, self.n_shards = cluster, problem.plan.schedule.n_shards
+        self._sampler: Sampler = problem.sampler
+        self._corpus: Corpus = problem.sampled
+        self._plan = problem.plan
+        self.chains: dict[int, ShardedChain] = {}
+        self._lost = 0
+        self.n_started = 0
+        self.problem = problem._replace(sampler=self._elsewhere(problem.sampler), threads_by_chain=False)
+
+    # -- workers -------------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        wanted = len(document_shards(self._corpus, self.n_shards))
+        self.n_started = self.cluster.start(wanted, self._corpus.word_counts)
+
+    def recover(self, lost: WorkersLostError) -> None:
+        """Start workers anew, and bring all chains to where they were."""
+        while True:
+            self._lost += 1
+            if self._lost > _TRIES:
+                raise InputError(
+                    f"workers were lost {_TRIES} times, the last one so: {lost}. The fit gives up."
+                ) from lost
+            warn(
+                f"a worker was lost ({lost}); the fit repeats the sweeps since the last copy of its topics, on new "
+                "workers. Its result does not change.",
+                WorkersLostWarning,
+            )
+            try:
+                self._start()
+                for chain in self.chains.values():
+                    chain.start_again()
+                return
+            except WorkersLostError as again:
+                lost = again
+
+    # -- chains --------------------------------------------------------------------------------------------------
+
+    def _chain(self, corpus: Corpus, index: int, prior: Prior) -> ShardedChain:
+        if not self.chains:
+            self._start()
+        self.chains[index] = ShardedChain(self, corpus, index, prior, self.n_shards, self._sampler.blocks)
+        return self.chains[index]
+
+    def _elsewhere(self, sampler: Sampler) -> Sampler:
+        """The same sampler for states that lie in workers."""
+        blocks: Blocks = sampler.blocks
+
+        def init(corpus: Corpus, prior: Prior, key: Key) -> ShardedChain:
+            chain = self._chain(corpus, key.chain, prior)
+            if blocks.from_prior(prior):
+                chain.start_from_prior(prior, key)
+            else:
+                chain.start_from(sampler.init(corpus, prior, key).z)
+            return chain
+
+        def sweep_all(progress: Any, make_draw: Any, corpus: Any, state: ShardedChain, *rest: Any) -> Any:
+            return state.sweep_shards(progress, make_draw, corpus, state, *rest)
+
+        there = {name: each._replace(finish=_by_itself(each.finish)) for name, each in blocks.samplers.items()}
+        sweeps = sweeps_of(blocks._replace(samplers=there), sweep_all)
+        return replace(
+            sampler, init=init, sweeps=sweeps, log_joint=sums.log_joint, topic_counts=sums.topic_counts
+        )  # fmt: skip
+
+    def take(self, chains: Sequence[Chain]) -> None:
+        """Send the topics of chains that were begun in this process to the workers."""
+        for chain in chains:
+            if not isinstance(chain.state, ShardedChain):
+                there = self._chain(self._corpus, chain.index, chain.prior)
+                there.start_from(chain.state.z)
+                chain.state = there
+
+    def bring_home(self, chains: Sequence[Chain]) -> None:
+        """States of this process, and the counts that will be published."""
+        for chain in chains:
+            if chain.kept is None:
+                chain.last = sums.topic_counts(
+                    self._corpus, chain.state, chain.prior, self._plan.estimator, docs=False
+                )  # fmt: skip
+            z = chain.state.all_topics()
+            chain.state = self._sampler.restore(self._corpus, z, chain.prior.n_topics)
