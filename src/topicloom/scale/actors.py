@@ -32,7 +32,7 @@ class RayCluster:
         ray, options = self._ray, {} if self._memory is None else {"memory": self._memory}
         with _losses(ray):
             n, shared = min(n_workers, self.n_workers), [ray.put(arg) for arg in args]
-            actor = ray.remote(Worker).options(num_cpus=1, **options)
+            actor = ray.remote(Worker).options(num_cpus=1, scheduling_strategy="SPREAD", **options)
             started = [actor.remote(*shared) for _ in range(n)]
             there = self._alive(started)
         if not there:
@@ -77,7 +77,7 @@ class RayCluster:
 
     def wait(self, refs: list[Ref]) -> None:
         with _losses(self._ray):
-            self._ray.wait(refs, num_returns=len(refs), fetch_local=False)
+            self._ray.wait(refs, num_returns=len(refs))
 
     def put(self, value: Any) -> Ref:
         with _losses(self._ray):

@@ -5,7 +5,7 @@ counts, round by round, as ``engine.exact_shards`` has it on threads. Where part
 all. All calls of a run of sweeps are made at once; each waits for the results that it takes, and no others.
 
 What a call returns follows from the topics, the prior and the number of the sweep alone. So a chain that has lost a
-worker begins again from topics that it has kept, or from its start, and makes the same sweeps.
+worker begins again from a copy of its topics, or from its start, and makes the same sweeps.
 """
 
 import time
@@ -88,8 +88,8 @@ class ShardedChain:
         self._prior: Prior = prior
         self._sent: Prior | None = None
         self._start: Callable[[], None] = lambda: None
-        self._calls: list[_Call] = []  # since the start
-        self._kept: tuple[int, list[Ref]] | None = None  # after so many of these, each shard's topics
+        self._calls: list[_Call] = []  # since the start, or since the copy
+        self._kept: list[Ref] | None = None  # a copy of each shard's topics, near this process
         self._kept_at, self._took = time.monotonic(), 0.0
 
     # -- calls ---------------------------------------------------------------------------------------------------
@@ -187,20 +187,14 @@ class ShardedChain:
 
     def start_again(self) -> None:
         """On other workers: from the last topics that were kept, or from the start, and the sweeps since then."""
-        done = 0
         if self._kept is not None:
-            done, refs = self._kept
-            try:
-                self._hold()
-                for s, ref in enumerate(refs):
-                    self.get([self.call(self.worker_of(s), "set_topics", s, ref)])
-            except WorkersLostError:
-                self._kept = None
-                raise
+            self._hold()
+            for s, ref in enumerate(self._kept):
+                self.get([self.call(self.worker_of(s), "set_topics", s, ref)])
         else:
             self._begin()
         self.topic[:] = np.sum(self._all("totals"), axis=0)
-        for call in self._calls[done:]:
+        for call in self._calls:
             self._sweep(call)
         self.set_prior(self._prior)
 
@@ -219,7 +213,7 @@ class ShardedChain:
             return
         refs = [self.call(self.worker_of(s), "topics", s) for s in range(len(self.shards))]
         self.place.cluster.wait(refs)
-        self._kept = len(self._calls), refs
+        self._kept, self._calls = refs, []
         self._kept_at = time.monotonic()
         self._took = self._kept_at - now
 
@@ -330,7 +324,7 @@ class ShardedChain:
         call = _Call(progress, make_draw, finish, prior, key, n_sweeps)
         found = self.safely(lambda: self._sweep(call))
         self._calls.append(call)
-        self._keep()
+        self.safely(self._keep)
         return found
 
     def _sweep(self, call: _Call) -> tuple[ShardProgress, Info]:

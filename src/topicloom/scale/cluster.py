@@ -34,7 +34,7 @@ class Cluster(Protocol):
         """Results; raises WorkersLostError if some will never be there."""
 
     def wait(self, refs: list[Ref]) -> None:
-        """Wait until results are there; they stay where they are. Raises WorkersLostError."""
+        """Wait until results are near this process, where they outlive the workers. Raises WorkersLostError."""
 
     def put(self, value: Any) -> Ref:
         """A reference to a value that several calls take."""
