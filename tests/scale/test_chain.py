@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topicloom import LDA, CompoundLDA, LabeledLDA, MedLDAClassifier, resume
+from topicloom import LDA, CompoundLDA, DependencyLDA, LabeledLDA, MedLDAClassifier, resume
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.datasets import bars
 from topicloom.engine import places, shards
@@ -49,13 +49,15 @@ def test_lda_has_the_bits_of_one_process(sampler: str) -> None:
     ("make", "args", "given"),
     [
         (lambda: CompoundLDA(6, **KEPT), (), {"groups": GROUPS}),
+        (lambda: CompoundLDA(6, method="mgs", **KEPT), (), {"groups": GROUPS}),
         (lambda: LabeledLDA(**KEPT), (LABELS,), {}),
+        (lambda: DependencyLDA(**KEPT), (LABELS,), {}),
         (lambda: LDA(6, n_chains=2, **SHORT), (), {}),
         (lambda: LDA(6, seed_words={0: [CORPUS.vocabulary[0]]}, **SHORT), (), {}),
         (lambda: LDA(6, sampler_options={"start_sweeps": 2}, **SHORT), (), {}),
         (lambda: LDA(500, doc_topic_prior=0.01, topic_word_prior=0.1, **SHORT | {"max_iter": 3}), (), {}),
     ],
-    ids=["compound", "labeled", "chains", "seeds", "merged start", "online start"],
+    ids=["compound", "compound mgs", "labeled", "dependency", "chains", "seeds", "merged start", "online start"],
 )
 def test_models_have_the_bits_of_one_process(make, args, given) -> None:
     assert same(make().fit(CORPUS, *args, **given), there(make, 3, *args, **given))
