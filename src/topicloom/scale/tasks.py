@@ -1,7 +1,7 @@
 """Tasks on Ray: independent pieces of work, in order, on the workers of a cluster."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from pickle import PicklingError
 from typing import Any, TypeVar
 
@@ -44,7 +44,7 @@ class RayExecutor:
             return self._n_workers
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Generator[R, None, None]:
         """Results in the order of the tasks; see ``Executor``."""
         most, waiting = _WAITING * self.n_workers, deque[Any]()
         call = self._ray.remote(_call).options(max_retries=self._max_retries)
