@@ -21,7 +21,7 @@ def executor(ray_cluster: Any) -> Executor:
 
 
 def test_results_are_in_order_and_few_tasks_are_under_way(executor: Executor) -> None:
-    assert executor.n_workers == 2
+    assert executor.n_workers == 4
     asked: list[int] = []
 
     def tasks() -> Iterator[int]:
@@ -29,7 +29,7 @@ def test_results_are_in_order_and_few_tasks_are_under_way(executor: Executor) ->
             asked.append(i)
             yield i
 
-    results = executor.map(lambda i: i * i, tasks())
+    results = RayExecutor(2).map(lambda i: i * i, tasks())
     assert next(results) == 0
     assert asked == [0, 1, 2, 3]
     assert list(results) == [i * i for i in range(1, 20)]
