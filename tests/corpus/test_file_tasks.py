@@ -3,11 +3,11 @@
 import gzip
 import json
 import re
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from tests.helpers.tasks import ShuffledTasks
 
+from tests.helpers.tasks import ShuffledTasks
 from topicloom import Corpus, read
 from topicloom.corpus import _file_tasks
 from topicloom.corpus._executors import using
@@ -59,7 +59,7 @@ Write = Callable[[Path, list[dict[str, Any]]], dict[str, Any]]
 def as_jsonl(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Files of several sizes, one of them large and one packed; lines end in several ways."""
     cuts = [0, 5, 6, 150, 190, len(rows)]
-    for i, (a, b) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(cuts)):
         end = "\r\n" if i == 2 else "\n"
         text = "\ufeff" * (i == 2) + "".join(json.dumps(row, ensure_ascii=False) + end for row in rows[a:b])
         if i == 3:

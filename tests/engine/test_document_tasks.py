@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.helpers.small_models import _make
-from tests.helpers.tasks import ShuffledTasks
 
 import topicloom
+from tests.helpers.small_models import _make
+from tests.helpers.tasks import ShuffledTasks
 from topicloom import LDA, Corpus, from_texts
 from topicloom.corpus._executors import using
 from topicloom.engine import document_tasks

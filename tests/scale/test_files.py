@@ -5,12 +5,16 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import joblib
+import numpy as np
 import pytest
+from sklearn.base import clone
 
-import topicloom
-from topicloom import LDA
+from topicloom import LDA, read
 from topicloom.corpus import _file_tasks
 from topicloom.corpus.stored import convert_corpus
+from topicloom.datasets import bars
+from topicloom.diagnostics import search_rounds, search_topics
 from topicloom.engine import document_tasks
 from topicloom.errors import InputError
 from topicloom.scale.session import ray as scale_ray
@@ -47,7 +51,7 @@ def test_files_are_converted_and_transformed_though_workers_are_killed(
     assert corpus.fingerprint == expected.fingerprint
     assert (tmp_path / "ray.corpus").read_bytes() == (tmp_path / "one.corpus").read_bytes()
 
-    model = LDA(3, max_iter=5, random_state=0).fit(topicloom.read(source / "b.txt"))
+    model = LDA(3, max_iter=5, random_state=0).fit(read(source / "b.txt"))
     model.transform_file(source / "a.txt", tmp_path / "one.csv", chunk_size=50)
     shares = model.transform(corpus)
     with scale_ray():
@@ -69,3 +73,24 @@ def test_what_cannot_be_sent_is_refused_before_a_file_is_written(
     ):
         convert_corpus(tmp_path / "a.txt", tmp_path / "a.corpus", tokenizer=lambda text: [str(file), text])
     assert not (tmp_path / "a.corpus").exists()
+
+
+def test_chains_and_numbers_of_topics(ray_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By joblib's backend "ray", and as tasks and chains of the cluster."""
+    monkeypatch.setattr(search_rounds, "LEAST_SWEEPS", 4)  # rounds, whose chains go on
+    from ray.util.joblib import register_ray
+
+    corpus = bars(n_docs=60).corpus
+    how: dict[str, Any] = {"n_chains": 2, "max_iter": 16, "random_state": 3, "left_to_right_docs": 4, "n_particles": 2}
+    model = LDA(4, n_chains=2, n_shards=2, max_iter=8, random_state=0)
+    expected, searched = clone(model).fit(corpus).fingerprint_, search_topics(corpus, [2, 4], **how)
+    register_ray()
+    with joblib.parallel_config(backend="ray", n_jobs=2):
+        assert clone(model).fit(corpus).fingerprint_ == expected
+        by_joblib = search_topics(corpus, [2, 4], **how)
+    with scale_ray():
+        assert clone(model).fit(corpus).fingerprint_ == expected
+        by_tasks = search_topics(corpus, [2, 4], **how)
+    for found in (by_joblib, by_tasks):
+        np.testing.assert_array_equal(found.completion, searched.completion)
+        np.testing.assert_array_equal(found.measures["c_npmi"], searched.measures["c_npmi"])
