@@ -133,7 +133,8 @@ def read(
                                                                           ``response_column``, ``time_column``,
                                                                           ``label_separator``, ``delimiter``,
                                                                           ``quote``, ``header``
-    ``jsonl``    one JSON object per line, or ``parquet``                 and the columns as above
+    ``jsonl``    one JSON object per line, or ``parquet``; texts may be   and the columns as above
+                 lists of words
     ``h5ad``     cells × features of anndata                              ``binarize``, ``min_cells``,
                                                                           ``max_cells``, ``layer``, columns as
                                                                           above but ``id_column``

@@ -1,7 +1,7 @@
 """Functions of documents that do not depend on each other, in tasks of the executor that is in use."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import wraps
@@ -103,5 +103,5 @@ class _Doing:
 def _joined(found: list[Any]) -> Any:
     if not isinstance(found[0], tuple):
         return np.concatenate(found)
-    columns: Iterable[tuple[Any, ...]] = zip(*found, strict=True)
-    return type(found[0])(*(None if each[0] is None else np.concatenate(each) for each in columns))
+    columns = [None if each[0] is None else np.concatenate(each) for each in zip(*found, strict=True)]
+    return type(found[0])(*columns)
