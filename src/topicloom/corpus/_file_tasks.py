@@ -23,7 +23,7 @@ from topicloom.corpus._table_files import Documents, Like, Metadata, Row
 from topicloom.corpus._texts import KeptTexts
 from topicloom.errors import InputError
 
-_BYTES = 1 << 23  # of files that a task reads, if they have so many
+_BYTES = 1 << 24  # of files that a task reads, if they have so many
 _BYTES_OF_OWN = 1 << 20  # the same with a function of the caller's, which may take long
 _LARGE = 1 << 25  # bytes of a file from which it is read in pieces or, if it has none, row by row by the caller
 _LARGE_PACKED = 1 << 23

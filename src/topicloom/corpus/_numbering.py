@@ -1,10 +1,10 @@
 """Documents to a stream of word numbers, on one process or several: the corpus is the same."""
 
 from array import array
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -19,7 +19,6 @@ from topicloom.errors import InputError
 _BATCH_CHARACTERS = 1 << 20  # of texts that a worker gets at once
 _BATCH_TEXTS = 1 << 14
 _WORTH = 16  # batches below which starting processes takes longer than cutting, if the default pattern cuts
-_WAITING = 3  # batches per worker that are under way, so that memory stays bounded
 
 
 class Stream(NamedTuple):
@@ -148,11 +147,10 @@ def _side_by_side(documents: Iterator[Any], cutter: Cutter, jobs: int) -> Genera
     if len(first) < least:
         yield from _in_turn(iter([text for _, texts in first for text in texts]), cutter)
         return
-    from topicloom.corpus._processes import workers
+    from topicloom.corpus._processes import Processes
 
     numbers = Numbers()
     known: defaultdict[str, Int32Array] = defaultdict(lambda: np.zeros(0, np.int32))
-    waiting: deque[Any] = deque()
 
     def translated(answer: tuple[str, Part]) -> Part:
         worker, part = answer
@@ -161,13 +159,8 @@ def _side_by_side(documents: Iterator[Any], cutter: Cutter, jobs: int) -> Genera
             known[worker] = np.append(known[worker], found)
         return Part(known[worker][part.words], part.lengths, new)
 
-    with workers(jobs, cutter) as submit:
-        for batch in (*first, *batches):
-            waiting.append(submit(*batch))
-            if len(waiting) > _WAITING * jobs:
-                yield translated(waiting.popleft()())
-        while waiting:
-            yield translated(waiting.popleft()())
+    with closing(Processes(jobs).map(_Worker(cutter), chain(first, batches))) as answers:
+        yield from map(translated, answers)
 
 
 def _batches(documents: Iterator[Any]) -> Iterator[tuple[int, list[Any]]]:
@@ -183,13 +176,16 @@ def _batches(documents: Iterator[Any]) -> Iterator[tuple[int, list[Any]]]:
         yield first, batch
 
 
-class Worker:
-    """What a worker keeps from batch to batch: its words."""
+class _Worker:
+    """What a process does, and what it keeps from batch to batch: its words."""
 
     def __init__(self, cutter: Cutter) -> None:
-        self._name, self._numberer = uuid4().hex, Numberer(cutter)
+        self._cutter, self._name = cutter, ""
 
-    def number(self, first: int, documents: list[Any]) -> tuple[str, Part]:
+    def __call__(self, batch: tuple[int, list[Any]]) -> tuple[str, Part]:
+        if not self._name:
+            self._name, self._numberer = uuid4().hex, Numberer(self._cutter)
+        first, documents = batch
         for d, document in enumerate(documents, first):
             self._numberer.add(d, document)
         return self._name, self._numberer.take()

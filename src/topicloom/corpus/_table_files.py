@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from topicloom.corpus._checks import is_encodable
+from topicloom.corpus._checks import is_encodable, resolve_jobs
 from topicloom.corpus._columns import (
     NO_SURROGATE,
     MissingColumnError,
@@ -25,7 +25,7 @@ from topicloom.corpus._columns import (
     to_response,
     to_time,
 )
-from topicloom.corpus._executors import current_executor
+from topicloom.corpus._executors import Executor, current_executor
 from topicloom.corpus._given import Documents as Given
 from topicloom.corpus._labels import LabelCells
 from topicloom.corpus._limits import check_unpacked
@@ -156,7 +156,7 @@ class Documents:
                     ranks.append(rank)
                     yield row
 
-        executor = current_executor()
+        executor = current_executor() or _processes(self.text_options.get("n_jobs", 1))
         if executor is None:
             given = self._given(rows(), metadata)
         else:
@@ -184,6 +184,14 @@ class Documents:
         corpus = from_texts(given, vocabulary=vocabulary, **self.text_options)
         corpus = corpus.with_metadata(**metadata.fields())
         return _without_breaks(corpus) if self.lines else corpus
+
+
+def _processes(n_jobs: int | None) -> Executor | None:
+    if (jobs := resolve_jobs(n_jobs)) == 1:
+        return None
+    from topicloom.corpus._processes import Processes
+
+    return Processes(jobs)
 
 
 def _reordered(corpus: Corpus, order: Any) -> Corpus:

@@ -104,4 +104,5 @@ def _joined(found: list[Any]) -> Any:
     if not isinstance(found[0], tuple):
         return np.concatenate(found)
     columns = [None if each[0] is None else np.concatenate(each) for each in zip(*found, strict=True)]
-    return type(found[0])(*columns)
+    kind: Any = type(found[0])
+    return kind(*columns)
