@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from tests.helpers.tasks import ShuffledTasks
 from topicloom import LDA, CompoundLDA, LabeledLDA, MedLDAClassifier, VariationalLDA, from_matrix
 from topicloom.corpus import Corpus
+from topicloom.corpus._executors import using
 from topicloom.datasets import bars
 from topicloom.diagnostics import bootstrap
 from topicloom.diagnostics.bootstrap import BootstrapStability, bootstrap_stability
@@ -79,6 +81,9 @@ def test_neither_jobs_nor_backends_nor_order_matter(model: LDA, found: Bootstrap
     threads = bootstrap_stability(model, n_samples=3, n_jobs=2, verbose=1)
     np.testing.assert_array_equal(threads.alignment.matches, found.alignment.matches[:4])
     np.testing.assert_array_equal(threads.alignment.distances, found.alignment.distances[:4])
+    with using(ShuffledTasks()):
+        by_tasks = bootstrap_stability(model, n_samples=3)
+    np.testing.assert_array_equal(by_tasks.alignment.distances, threads.alignment.distances)
     other = bootstrap_stability(model, n_samples=3, random_state=1)
     assert not np.array_equal(other.alignment.distances, threads.alignment.distances)
 

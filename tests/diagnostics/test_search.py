@@ -9,7 +9,9 @@ import joblib
 import numpy as np
 import pytest
 
+from tests.helpers.tasks import ShuffledTasks
 from topicloom.corpus import Corpus
+from topicloom.corpus._executors import using
 from topicloom.datasets import synthetic_lda
 from topicloom.diagnostics import TopicSearch, search, search_rounds, search_tasks, search_topics
 from topicloom.diagnostics.search_rounds import LEAST_SWEEPS
@@ -145,6 +147,17 @@ def test_any_number_of_jobs_and_any_backend(straight: TopicSearch) -> None:
     for backend in ("threading", "loky"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
             same(quick(), straight)
+
+
+def test_fits_are_tasks_of_an_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_rounds, "LEAST_SWEEPS", 4)  # rounds, whose chains go on
+    how = {**SHORT, **FIXED, "max_iter": 16}
+    alone, executor = search_topics(CORPUS, [2, 4, 9], **how), ShuffledTasks()
+    with using(executor):
+        same(search_topics(CORPUS, [2, 4, 9], **how, verbose=1, checkpoint_dir=tmp_path), alone)
+        assert executor.sent == len(alone.rounds)
+        monkeypatch.setattr(search_tasks, "_fit_and_measure", None)
+        same(search_topics(CORPUS, [2, 4, 9], **how, checkpoint_dir=tmp_path), alone)
 
 
 def test_the_order_and_the_other_numbers_do_not_matter() -> None:

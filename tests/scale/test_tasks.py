@@ -21,7 +21,7 @@ def executor(ray_cluster: Any) -> Executor:
 
 
 def test_results_are_in_order_and_few_tasks_are_under_way(executor: Executor) -> None:
-    assert executor.n_workers == 2
+    assert executor.n_workers == 4
     asked: list[int] = []
 
     def tasks() -> Iterator[int]:
@@ -29,7 +29,7 @@ def test_results_are_in_order_and_few_tasks_are_under_way(executor: Executor) ->
             asked.append(i)
             yield i
 
-    results = executor.map(lambda i: i * i, tasks())
+    results = RayExecutor(2).map(lambda i: i * i, tasks())
     assert next(results) == 0
     assert asked == [0, 1, 2, 3]
     assert list(results) == [i * i for i in range(1, 20)]
@@ -76,3 +76,27 @@ def test_an_executor_is_in_use_within_its_context_alone(executor: Executor) -> N
         with using(None):
             assert current_executor() is None
     assert current_executor() is None
+
+
+def test_a_function_is_made_once_per_worker_and_kept_from_task_to_task(executor: Executor) -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.calls = 0
+
+        def __call__(self, _: int) -> tuple[int, int]:
+            self.calls += 1
+            return os.getpid(), self.calls
+
+    for _ in range(2):
+        found = list(executor.map(Counting(), range(12)))
+        workers = {pid for pid, _ in found}
+        assert sum(max(calls for own, calls in found if own == pid) for pid in workers) == 12
+
+
+def test_what_a_worker_cannot_import_is_refused(executor: Executor, tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "only_here.py").write_text("def double(i):\n    return 2 * i\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here  # type: ignore[import-not-found]
+
+    with pytest.raises(InputError, match=r"cannot be made again on .*only_here.*Install what it imports"):
+        list(executor.map(only_here.double, [1]))

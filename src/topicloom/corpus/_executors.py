@@ -1,6 +1,6 @@
 """Where work that is cut into tasks is done: here, in processes, or on other machines. The results are the same."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -17,7 +17,7 @@ class Executor(Protocol):
         """How many tasks are done at a time."""
         ...
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Generator[R, None, None]:
         """Results in the order of the tasks, of which a bounded number is under way.
 
         The function is sent to each worker once, with all that it refers to. It may be called more than once for a

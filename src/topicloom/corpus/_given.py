@@ -52,6 +52,7 @@ class Documents(NamedTuple):
 
     kind: Literal["texts", "words", "docs"]
     entries: Iterator[Any]
+    numbered: Callable[[Any, Any], Any] | None = None  # of texts that are cut where they are read: see ``_file_tasks``
 
 
 # -- telling apart -------------------------------------------------------------------------------------------------

@@ -16,17 +16,28 @@ _THOUSANDS = re.compile(r"\d,\d{3}\b")
 class LabelCells:
     """Converts the cells of one column, and at the end warns if they look as if they were meant otherwise."""
 
-    def __init__(self, separator: object = None) -> None:
-        self._separator = label_separator_of(separator)
+    def __init__(self, separator: object = None, most: float = _MOST_CELLS) -> None:
+        self._separator, self._most = label_separator_of(separator), most
         self._cells: Counter[str] = Counter()
 
     def __call__(self, value: object) -> tuple[str, ...]:
         labels = to_labels(value, self._separator)
         if isinstance(value, str) and self._separator != "" and not value.lstrip().startswith("["):
             cell = value.strip()
-            if cell and (cell in self._cells or len(self._cells) < _MOST_CELLS):
+            if cell and (cell in self._cells or len(self._cells) < self._most):
                 self._cells[cell] += 1
         return labels
+
+    @property
+    def cells(self) -> Mapping[str, int]:
+        """How often each was seen, in order of first sight."""
+        return self._cells
+
+    def add(self, cells: Mapping[str, int]) -> None:
+        """What was seen elsewhere, after what was seen here."""
+        for cell, n in cells.items():
+            if cell in self._cells or len(self._cells) < self._most:
+                self._cells[cell] += n
 
     def warn(self, where: str) -> None:
         """Warn once if cells hold a character that looks like a separator, or if blanks split names."""

@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -32,7 +33,19 @@ class Member(NamedTuple):
         return f"{self.archive}: {self.name}"
 
 
-Source = Path | Member
+class Piece(NamedTuple):
+    """A part of a file that is read by itself: some of its lines, by their bytes, or some row groups of Parquet."""
+
+    path: Path
+    start: int
+    stop: int
+    first: int = 0  # number of its first line or row, from 1; 0 if it is not known
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+Source = Path | Member | Piece
 
 
 def malformed(path: Source, place: int | str, found: object, expected: str) -> InputError:
@@ -53,6 +66,10 @@ def open_bytes(path: Source) -> Iterator[IO[bytes]]:
         with path.opened() as member:
             yield _without_mark(member)
         return
+    if isinstance(path, Piece):
+        with open(path.path, "rb") as file, io.BufferedReader(_Part(file, path.start, path.stop)) as part:
+            yield part if path.start else _without_mark(part)
+        return
     try:
         raw = open(path, "rb")  # noqa: SIM115 (closed below; only its opening is guarded here)
     except OSError as error:
@@ -68,6 +85,23 @@ def open_bytes(path: Source) -> Iterator[IO[bytes]]:
             raise InputError(
                 f"{path}: the gzip data is damaged or cut short ({error}). Fetch or write the file again."
             ) from None
+
+
+class _Part(io.RawIOBase):
+    """Some bytes of a file."""
+
+    def __init__(self, file: IO[bytes], start: int, stop: int) -> None:
+        self._file, self._left = file, stop - start
+        file.seek(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._file.read(min(len(buffer), self._left))
+        buffer[: len(block)] = block
+        self._left -= len(block)
+        return len(block)
 
 
 def is_gzipped(path: Path) -> bool:
@@ -98,7 +132,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def text_lines(path: Source, encoding: str = "utf-8", newline: str | None = None) -> Iterator[str]:
     """Lines of a text with their ends; bytes that do not decode are an error that names their line."""
-    number = 0
+    first = first_line(path)
+    number = first - 1
     with open_bytes(path) as file:
         try:
             text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline=newline)
@@ -106,7 +141,7 @@ def text_lines(path: Source, encoding: str = "utf-8", newline: str | None = None
             raise InputError(f"encoding={encoding!r} is not the name of a text encoding that Python knows.") from None
         with text:
             try:
-                for number, line in enumerate(text, 1):
+                for number, line in enumerate(text, first):
                     if not line.isascii():
                         line = _checked(path, number, line, encoding)
                     if line:
@@ -116,6 +151,11 @@ def text_lines(path: Source, encoding: str = "utf-8", newline: str | None = None
                     f"{path}, line {number + 1}: found bytes that are not {encoding} ({error}). "
                     "Name the file's encoding with encoding=."
                 ) from None
+
+
+def first_line(path: Source) -> int:
+    """The number of the first line; 2 in place of one that is not known."""
+    return (path.first or 2) if isinstance(path, Piece) else 1
 
 
 def _checked(path: Source, number: int, line: str, encoding: str) -> str:
@@ -131,6 +171,38 @@ def _checked(path: Source, number: int, line: str, encoding: str) -> str:
             f"Name the file's encoding, for instance encoding={likely!r}."
         ) from None
     return line.removeprefix("\ufeff") if number == 1 else line
+
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
+
+_ONE_BYTE = ("ascii", "utf-8", "iso8859", "cp125")  # encodings in which the byte of a line's end is nothing else
+
+
+def line_pieces(path: Path, size: int, encoding: str) -> list[Piece] | None:
+    """A file in pieces of whole lines and of about so many bytes; None if its bytes do not say where lines end."""
+    try:
+        known = codecs.lookup(encoding).name.startswith(_ONE_BYTE) and not encoding.lower().endswith("sig")
+    except (LookupError, TypeError):
+        return None  # which is refused where it is read
+    if not known or is_gzipped(path):
+        return None
+    edges, end = [0], path.stat().st_size
+    with open(path, "rb") as file:
+        while edges[-1] + size < end:
+            file.seek(edges[-1] + size)
+            while (block := file.readline(BLOCK_BYTES)) and not block.endswith(b"\n"):
+                pass
+            edges.append(file.tell())
+    edges = [*edges, end] if edges[-1] < end else edges
+    return [Piece(path, *both, first=int(both[0] == 0)) for both in pairwise(edges)]
+
+
+def numbered(piece: Piece) -> Piece:
+    """The same lines with the number of the first, for which those before it are counted."""
+    if piece.first:
+        return piece
+    with open_bytes(Piece(piece.path, 0, piece.start)) as file, io.TextIOWrapper(file, "latin-1") as text:
+        return piece._replace(first=1 + sum(1 for _ in text))
 
 
 def word_list(path: Path, encoding: str = "utf-8") -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
@@ -145,6 +146,10 @@ class _Root:
             yield inside[name], member
 
 
+# What Spark and its like put beside the files that they write, or leave behind when they fail.
+_OF_WRITERS = re.compile(r"(.*/)?(_SUCCESS$|_committed_\d+$|_started_\d+$|_(common_)?metadata$|_temporary/)")
+
+
 def _in_order(name: str) -> list[str]:
     return name.split("/")
 
@@ -158,6 +163,8 @@ def _in_folder(folder: Path) -> tuple[list[str], int]:
         within = Path(place).relative_to(folder)
         for name in files:
             if name.startswith("."):
+                continue
+            if _OF_WRITERS.match((within / name).as_posix()):
                 continue
             if not os.path.isfile(os.path.join(place, name)):  # a pipe would be waited for
                 passed += 1

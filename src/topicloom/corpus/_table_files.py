@@ -3,16 +3,17 @@
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from topicloom.corpus._checks import is_encodable
+from topicloom.corpus._checks import is_encodable, resolve_jobs
 from topicloom.corpus._columns import (
     NO_SURROGATE,
     MissingColumnError,
@@ -24,9 +25,21 @@ from topicloom.corpus._columns import (
     to_response,
     to_time,
 )
+from topicloom.corpus._executors import Executor, current_executor
+from topicloom.corpus._given import Documents as Given
 from topicloom.corpus._labels import LabelCells
 from topicloom.corpus._limits import check_unpacked
-from topicloom.corpus._lines import BLOCK_BYTES, Source, is_gzipped, malformed, open_bytes, text_lines
+from topicloom.corpus._lines import (
+    BLOCK_BYTES,
+    Piece,
+    Source,
+    first_line,
+    is_gzipped,
+    line_pieces,
+    malformed,
+    open_bytes,
+    text_lines,
+)
 from topicloom.corpus._sources import Files
 from topicloom.corpus._streams import reordered
 from topicloom.corpus.corpus import Corpus
@@ -45,12 +58,25 @@ class Row(NamedTuple):
     place: str
     cells: Mapping[str, Any]
 
+    def __str__(self) -> str:
+        return f"{self.source}, {self.place}"
 
-class _Metadata:
-    """Collects what files say about each document while its texts flow past."""
 
-    def __init__(self, separator: object) -> None:
-        self.labels = LabelCells(separator)
+@dataclass
+class Like:
+    """What the first document is, which all others must be, too."""
+
+    kind: Literal["texts", "words"] | None = None
+    time: str | None = None
+
+
+class Metadata:
+    """Collects what files say about each document while its texts, or lists of words, flow past."""
+
+    def __init__(self, separator: object, like: "Like | None" = None) -> None:
+        self.labels = LabelCells(separator) if like is None else LabelCells(separator, np.inf)
+        self.like = like or Like()
+        self.row: Row | None = None  # whose text was last given
         self._converters: dict[str, Callable[[Any], Any]] = {
             "id": to_id,
             "label": self.labels,
@@ -58,37 +84,54 @@ class _Metadata:
             "response": to_response,
             "time": to_time,
         }
-        self._found: dict[str, list[Any]] = {}
+        self.found: dict[str, list[Any]] = {}
 
-    def texts(self, rows: Iterable[Row]) -> Iterator[str]:
+    def texts(self, rows: Iterable[Row]) -> Iterator[str | list[str]]:
         for row in rows:
             for role, value in row.cells.items():
                 if role != "text":
-                    self._found.setdefault(role, []).append(self._convert(row, role, value))
+                    self.found.setdefault(role, []).append(self._convert(row, role, value))
             text = row.cells["text"]
-            if not isinstance(text, str):
+            if self.like.kind is None:
+                self.like.kind = "words" if isinstance(text, list) else "texts"
+            if self.like.kind == "words":
+                self._check_words(row, text)
+            elif not isinstance(text, str):
                 raise malformed(row.source, row.place, text, "a text (write '' for a document without text)")
-            if not is_encodable(text):
+            if not is_encodable(text if isinstance(text, str) else "".join(text)):
                 raise malformed(row.source, row.place, text, NO_SURROGATE)
+            self.row = row
             yield text
+
+    def _check_words(self, row: Row, words: object) -> None:
+        if not isinstance(words, list):
+            raise malformed(row.source, row.place, words, "a list of words, as the first document is")
+        if not all(type(word) is str for word in words):
+            raise malformed(row.source, row.place, words, "a list of words, each of them a text")
 
     def _convert(self, row: Row, role: str, value: object) -> Any:
         try:
             converted = self._converters[role](value)
         except ValueError as error:
             raise malformed(row.source, row.place, value, str(error)) from None
-        if role == "time" and self._found.get(role):
-            kind = time_kind(self._found[role][0])
+        if role == "time":
+            kind = self.like.time = self.like.time or time_kind(converted)
             if time_kind(converted) != kind:
                 raise malformed(row.source, row.place, value, f"a {kind}, as the times before it")
         return converted
 
+    def add(self, found: Mapping[str, list[Any]], cells: Mapping[str, int]) -> None:
+        """What was collected elsewhere of the documents that follow."""
+        for role, values in found.items():
+            self.found.setdefault(role, []).extend(values)
+        self.labels.add(cells)
+
     def fields(self) -> dict[str, Any]:
         names = {"id": "ids", "label": "labels", "group": "groups", "response": "responses"}
-        given = {names[role]: values for role, values in self._found.items() if role != "time"}
+        given = {names[role]: values for role, values in self.found.items() if role != "time"}
         if "groups" in given:
             given["groups"] = joined_groups(given["groups"])
-        times: list[int | float | datetime] = self._found.get("time", [])
+        times: list[int | float | datetime] = self.found.get("time", [])
         return {**given, "times": joined_times(times)} if times else given
 
 
@@ -101,10 +144,11 @@ class Documents:
     text_options: Mapping[str, Any]  # of ``from_texts``
     label_separator: object = None
     lines: bool = False  # texts come with what ends their lines
+    pieces: Callable[[Path, int], Sequence[Source] | None] = lambda path, size: None  # of a large file, if it has some
 
     def corpus(self, vocabulary: Vocabulary) -> Corpus:
         """All of them, in the order of the files' names."""
-        metadata, ranks = _Metadata(self.label_separator), array("i")
+        metadata, ranks = Metadata(self.label_separator), array("i")
 
         def rows() -> Iterator[Row]:
             for rank, name, source in self.files:
@@ -112,7 +156,14 @@ class Documents:
                     ranks.append(rank)
                     yield row
 
-        corpus = self._corpus(rows(), metadata, vocabulary)
+        executor = current_executor() or _processes(self.text_options.get("n_jobs", 1))
+        if executor is None:
+            given = self._given(rows(), metadata)
+        else:
+            from topicloom.corpus._file_tasks import by_tasks
+
+            given = by_tasks(self, executor, metadata, ranks)
+        corpus = self._corpus(given, metadata, vocabulary)
         metadata.labels.warn(self.files.described)
         order = np.frombuffer(ranks, np.int32)
         return corpus if np.all(order[1:] >= order[:-1]) else _reordered(corpus, np.argsort(order, kind="stable"))
@@ -121,12 +172,26 @@ class Documents:
         """At most ``size`` documents at a time, in the order in which they are read."""
         rows = (row for _, name, source in self.files for row in self.rows_of(name, source))
         while some := list(islice(rows, size)):
-            yield self._corpus(some, _Metadata(self.label_separator), vocabulary)
+            metadata = Metadata(self.label_separator)
+            yield self._corpus(self._given(some, metadata), metadata, vocabulary)
 
-    def _corpus(self, rows: Iterable[Row], metadata: "_Metadata", vocabulary: Vocabulary) -> Corpus:
-        corpus = from_texts(metadata.texts(rows), vocabulary=vocabulary, **self.text_options)
+    def _given(self, rows: Iterable[Row], metadata: Metadata) -> Given:
+        texts = metadata.texts(rows)
+        first = list(islice(texts, 1))
+        return Given(metadata.like.kind or "texts", chain(first, texts))
+
+    def _corpus(self, given: Given, metadata: Metadata, vocabulary: Vocabulary) -> Corpus:
+        corpus = from_texts(given, vocabulary=vocabulary, **self.text_options)
         corpus = corpus.with_metadata(**metadata.fields())
         return _without_breaks(corpus) if self.lines else corpus
+
+
+def _processes(n_jobs: int | None) -> Executor | None:
+    if (jobs := resolve_jobs(n_jobs)) == 1:
+        return None
+    from topicloom.corpus._processes import Processes
+
+    return Processes(jobs)
 
 
 def _reordered(corpus: Corpus, order: Any) -> Corpus:
@@ -142,10 +207,10 @@ def read_txt(files: Files, *, encoding: str = "utf-8", **options: Any) -> Docume
     """One document per line; a blank line is a document without words."""
 
     def rows(_: str, source: Source) -> Iterator[Row]:
-        for number, line in enumerate(text_lines(source, encoding), 1):
+        for number, line in enumerate(text_lines(source, encoding), first_line(source)):
             yield Row(source, f"line {number}", {"text": line})
 
-    return Documents(files, rows, options, lines=True)
+    return Documents(files, rows, options, lines=True, pieces=partial(line_pieces, encoding=encoding))
 
 
 def _without_breaks(corpus: Corpus) -> Corpus:
@@ -198,14 +263,14 @@ def read_mallet(files: Files, *, encoding: str = "utf-8", **options: Any) -> Doc
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _mallet_rows(source, encoding)
 
-    return Documents(files, rows, options, lines=True)
+    return Documents(files, rows, options, lines=True, pieces=partial(line_pieces, encoding=encoding))
 
 
 _MALLET_TABS = re.compile(r"(\S+)\t([^\t]*)\t(.*)", re.DOTALL)
 
 
 def _mallet_rows(source: Source, encoding: str) -> Iterator[Row]:
-    for number, line in enumerate(text_lines(source, encoding), 1):
+    for number, line in enumerate(text_lines(source, encoding), first_line(source)):
         tabbed = _MALLET_TABS.fullmatch(line)
         fields = list(tabbed.groups()) if tabbed else line.split(None, 2)
         if not fields:
@@ -242,11 +307,11 @@ def read_jsonl(
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _jsonl_rows(source, roles, encoding)
 
-    return Documents(files, rows, text_options, label_separator)
+    return Documents(files, rows, text_options, label_separator, pieces=partial(line_pieces, encoding=encoding))
 
 
 def _jsonl_rows(source: Source, roles: Mapping[str, str], encoding: str) -> Iterator[Row]:
-    for number, line in enumerate(text_lines(source, encoding), 1):
+    for number, line in enumerate(text_lines(source, encoding), first_line(source)):
         if not line.strip():
             continue
         try:
@@ -266,23 +331,48 @@ def read_parquet(files: Files, *, label_separator: str | None = None, **options:
     def rows(_: str, source: Source) -> Iterator[Row]:
         return _parquet_rows(source, roles)
 
-    return Documents(files, rows, text_options, label_separator)
+    return Documents(files, rows, text_options, label_separator, pieces=_row_groups)
 
 
-def _parquet_rows(path: Source, roles: Mapping[str, str]) -> Iterator[Row]:
-    if not isinstance(path, Path):
-        raise InputError(f"{path} cannot be read within an archive, since Parquet is packed by itself; unpack it.")
+def _row_groups(path: Path, size: int) -> list[Piece] | None:
+    """A file in pieces of whole row groups and of at least so many bytes; None if it cannot be read."""
+    pieces, start, row, packed = list[Piece](), 0, 1, 0
+    try:
+        with _parquet().ParquetFile(path) as file:
+            for i in range(file.metadata.num_row_groups):
+                packed += file.metadata.row_group(i).total_byte_size
+                if packed >= size or i + 1 == file.metadata.num_row_groups:
+                    pieces.append(Piece(path, start, i + 1, row))
+                    row += sum(file.metadata.row_group(j).num_rows for j in range(start, i + 1))
+                    start, packed = i + 1, 0
+    except (MissingExtraError, MemoryError):
+        raise
+    except Exception:  # it is said where the file is read
+        return None
+    return pieces
+
+
+def _parquet() -> Any:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
         raise MissingExtraError(
             "reading Parquet needs pyarrow; install it with pip install 'topicloom[parquet]'."
         ) from None
-    row = 0
+    return parquet
+
+
+def _parquet_rows(source: Source, roles: Mapping[str, str]) -> Iterator[Row]:
+    piece = source if isinstance(source, Piece) else None
+    path = source if piece is None else piece.path
+    if not isinstance(path, Path):
+        raise InputError(f"{path} cannot be read within an archive, since Parquet is packed by itself; unpack it.")
+    parquet, row = _parquet(), 0 if piece is None else piece.first - 1
+    groups = None if piece is None else list(range(piece.start, piece.stop))
     try:
         with parquet.ParquetFile(path, pre_buffer=False) as file:  # or all that was read stays in memory
             check_columns(path, roles, file.schema_arrow.names, "its schema")
-            for batch in file.iter_batches(batch_size=4096, columns=sorted(set(roles.values()))):
+            for batch in file.iter_batches(4096, groups, sorted(set(roles.values()))):
                 columns = {role: batch.column(column).to_pylist() for role, column in roles.items()}
                 for values in zip(*columns.values(), strict=True):
                     row += 1

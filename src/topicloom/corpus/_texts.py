@@ -37,6 +37,11 @@ class KeptTexts:
             self._found.append(text)
 
     @property
+    def wanted(self) -> bool:
+        """Whether more texts may still be kept."""
+        return self._found is not None
+
+    @property
     def found(self) -> tuple[str, ...] | None:
         return None if self._found is None else tuple(self._found)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from traceback import clear_frames
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
@@ -133,7 +134,8 @@ def read(
                                                                           ``response_column``, ``time_column``,
                                                                           ``label_separator``, ``delimiter``,
                                                                           ``quote``, ``header``
-    ``jsonl``    one JSON object per line, or ``parquet``                 and the columns as above
+    ``jsonl``    one JSON object per line, or ``parquet``; texts may be   and the columns as above
+                 lists of words
     ``h5ad``     cells × features of anndata                              ``binarize``, ``min_cells``,
                                                                           ``max_cells``, ``layer``, columns as
                                                                           above but ``id_column``
@@ -225,6 +227,9 @@ def failures_of(files: Files) -> Iterator[None]:
     """Failures of memory and disk while files are read, as errors of ours."""
     try:
         yield
+    except InputError as error:
+        clear_frames(error.__traceback__)  # so that files are closed at once, and not with the error
+        raise
     except MemoryError:
         raise InputError(f"{files.described}: memory does not suffice for what this file holds.") from None
     except OSError as error:

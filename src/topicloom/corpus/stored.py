@@ -35,7 +35,8 @@ def convert_corpus(
     r"""Convert files of other tools to one corpus file, also if they are larger than memory.
 
     Formats that are read as one matrix (mtx, npz and folder) must fit into memory. Of all others only the vocabulary
-    and the metadata of the documents must.
+    and the metadata of the documents must. Within ``topicloom.scale.ray`` files of texts are read by workers, which
+    changes no byte of the corpus file.
 
     Parameters
     ----------

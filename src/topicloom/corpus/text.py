@@ -1,6 +1,7 @@
 """Texts, or lists of words, to a corpus: one pass over any iterator."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from topicloom.corpus._checks import items, read_only
 from topicloom.corpus._checks import texts as checked_texts
 from topicloom.corpus._cutting import DEFAULT_PATTERN as DEFAULT_PATTERN
 from topicloom.corpus._cutting import Cutter, compiled, cutter_of, one_form, typed, words_of
-from topicloom.corpus._given import Missing, doc_words, documents_of
+from topicloom.corpus._given import Documents, Missing, doc_words, documents_of
 from topicloom.corpus._markup import check_strip
 from topicloom.corpus._numbering import Numberer, Stream, number
 from topicloom.corpus._stop_words import given_stop_words
@@ -106,11 +107,12 @@ def from_texts(
     >>> from_texts(["The river floods its banks.", "Banks lend."], stop_words="english").vocabulary
     ('banks', 'floods', 'lend', 'river')
     """
-    given = documents_of(texts, missing)
+    given = texts if isinstance(texts, Documents) else documents_of(texts, missing)
     kept_texts = KeptTexts(False if given.kind == "words" else keep_texts)
     words = _Words(False if given.kind == "words" else lowercase, stop_words, normalizer, phrases, ngrams)
     entries: Iterator[Any] = _noted(given.entries, kept_texts)
-    found: tuple[Tokenizer, str | None] | None = None if tokenizer is None else tokenizer_of(tokenizer)
+    as_known = tokenizer is None or (given.kind == "words" and tokenizer == WORD_LISTS)
+    found: tuple[Tokenizer, str | None] | None = None if as_known else tokenizer_of(tokenizer)
     if given.kind != "texts" and (given.kind == "words" or found is None):
         if given.kind == "words" and found is not None:
             raise InputError("the documents are lists of words, which are taken as they are; leave out tokenizer=.")
@@ -125,7 +127,10 @@ def from_texts(
     known = (found is None or found[1] is not None) and words.known
     options = words.options(cutter, None if found is None else found[1]) if known else None
     chosen = _Chosen(Pruning(min_df, max_df, max_words), vocabulary)
-    corpus = _corpus(entries, cutter, words, chosen, options, n_jobs)
+    stream: Callable[[], Stream] = partial(number, entries, cutter, n_jobs)
+    if given.numbered is not None:
+        stream = partial(given.numbered, cutter, kept_texts)
+    corpus = _corpus(stream, cutter, words, chosen, options)
     metadata: dict[str, Any] = {"ids": ids, "labels": labels, "groups": groups, "responses": responses, "times": times}
     corpus = corpus.with_metadata(**metadata, texts=kept_texts.found)
     return with_reading(corpus, missing=None if missing == "error" else missing)
@@ -209,15 +214,10 @@ def _as_they_are(words: Any) -> Any:
 
 
 def _corpus(
-    documents: Iterator[Any],
-    cutter: Cutter,
-    words: _Words,
-    chosen: _Chosen,
-    options: TextOptions | None,
-    n_jobs: int | None,
+    numbered: Callable[[], Stream], cutter: Cutter, words: _Words, chosen: _Chosen, options: TextOptions | None
 ) -> Corpus:
     vocabulary = chosen.check()
-    stream, phrases = with_phrases(number(documents, cutter, n_jobs), words.phrases)
+    stream, phrases = with_phrases(numbered(), words.phrases)
     stream = with_ngrams(stream, words.ngrams)
     unknown = None
     if vocabulary is None:

@@ -15,6 +15,7 @@ from topicloom.diagnostics import html
 from topicloom.diagnostics.alignment import METRICS, Alignment, Metric, align_topics, resolve_threshold
 from topicloom.diagnostics.topic_stability import Stability, _wilson
 from topicloom.engine.estimator import inputs, parameters, tables
+from topicloom.engine.independent import n_at_a_time, run_independent
 from topicloom.engine.progress import duration
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, counted
@@ -161,7 +162,7 @@ def bootstrap_stability(
         Of the intervals.
     n_jobs : int, optional
         Fits at a time, by joblib: threads, unless ``joblib.parallel_config`` says otherwise. None is what that says, or
-        1. Neither changes any result.
+        1. Within ``topicloom.scale.ray`` each fit is a task of one worker instead. None of it changes any result.
     random_state : int, RandomState or None, default=None
         Seed of the samples; None takes that of a fitted model.
     verbose : int, default=0
@@ -243,18 +244,14 @@ class _Samples:
         return found.matches[1], found.distances[1], found.unmatched[1]
 
     def all(self, n_samples: int, n_jobs: int | None, verbose: bool) -> list[tuple[Int64Array, FloatArray, Int64Array]]:
-        from joblib import Parallel, delayed, effective_n_jobs
-
         begun, numbers = time.perf_counter(), range(n_samples)
         first = []
         if verbose:
             first = [self.one(0)]
-            taken, rounds = time.perf_counter() - begun, -(-(n_samples - 1) // max(effective_n_jobs(n_jobs), 1))
+            taken, rounds = time.perf_counter() - begun, -(-(n_samples - 1) // n_at_a_time(n_jobs))
             left = duration(taken * rounds)
             _say(f"the first of {n_samples} fits took {duration(taken)}; the others take about {left}.")
-        # Sweeps release the GIL, and threads share the corpus and compiled code. Processes get copies of the corpus.
-        run = Parallel(n_jobs=n_jobs, prefer="threads", max_nbytes=None)
-        return first + list(run(delayed(self.one)(number) for number in numbers[len(first) :]))
+        return first + run_independent(self.one, numbers[len(first) :], n_jobs)
 
 
 def _judged(

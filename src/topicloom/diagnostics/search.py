@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +37,9 @@ from topicloom.diagnostics.search_tasks import (
     run_task,
 )
 from topicloom.diagnostics.topic_stability import stability
+from topicloom.engine import places
 from topicloom.engine.estimator import inputs, parameters
+from topicloom.engine.independent import n_at_a_time, run_independent
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, counted
 from topicloom.files.arrays import as_path, cannot_write
@@ -95,7 +98,7 @@ def search_topics(
         Particles of the left-to-right estimate, and documents per fold that it is computed for.
     n_jobs : int, optional
         Fits at a time, by joblib: threads, unless ``joblib.parallel_config`` says otherwise. None is what that says, or
-        1. Neither changes any result.
+        1. Within ``topicloom.scale.ray`` each fit is a task of one worker instead. None of it changes any result.
     random_state : int, RandomState or None, default=None
         Seed.
     checkpoint_dir : path, optional
@@ -173,7 +176,7 @@ def search_topics(
 
 
 class _Runner(NamedTuple):
-    """Runs tasks, by joblib."""
+    """Runs tasks."""
 
     setting: Setting
     folder: Path | None
@@ -182,18 +185,17 @@ class _Runner(NamedTuple):
     begun: dict[tuple[int, int, int], Begun]  # chains of first looks, by number of topics, chain and fold
 
     def tasks(self, tasks: Sequence[Task]) -> dict[Task, Found]:
-        from joblib import Parallel, delayed
-
-        # Sweeps release the GIL, and threads share the corpus and compiled code. Processes get copies of the corpus.
-        run = Parallel(n_jobs=self.n_jobs, prefer="threads", max_nbytes=None)
-        found = run(
-            delayed(run_task)(self.setting, task, self.folder, self.begun.pop(task[:3], None)) for task in tasks
-        )
+        given = [(task, self.begun.pop(task[:3], None)) for task in tasks]
+        found = run_independent(partial(_run, self.setting, self.folder), given, self.n_jobs)
         for task, one in zip(tasks, found, strict=True):
             chain = begun_by(task, one)
             if chain is not None:
                 self.begun[task[:3]] = chain
         return dict(zip(tasks, found, strict=True))
+
+
+def _run(setting: Setting, folder: Path | None, given: tuple[Task, Begun | None]) -> Found:
+    return run_task(setting, given[0], folder, given[1])
 
 
 def _search(
@@ -307,8 +309,6 @@ def search_cost(setting: Setting, numbers: Sequence[int], rounds: Sequence[Round
     Chains go on from round to round, so that first looks cost nothing of their own. Measuring takes little beside
     fitting unless documents are many; it is not counted.
     """
-    from joblib import effective_n_jobs
-
     ends = (min(numbers), topics_of_start(max(numbers)))
     slow = [_seconds_per_token(setting, k) for k in ends]
     start = sweeps_of_start(setting.parameters.get("sampler_options", {}).get("start_sweeps", 0))
@@ -319,7 +319,7 @@ def search_cost(setting: Setting, numbers: Sequence[int], rounds: Sequence[Round
         drawn += tokens * (start + task.sweeps)
         for sweeps, n_topics in ((start, topics_of_start(task.n_topics)), (task.sweeps, task.n_topics)):
             seconds += tokens * sweeps * float(np.interp(n_topics, ends, slow))
-    return Cost(len(tasks), drawn, seconds / max(effective_n_jobs(n_jobs), 1))
+    return Cost(len(tasks), drawn, seconds / n_at_a_time(n_jobs))
 
 
 def _seconds_per_token(setting: Setting, n_topics: int) -> float:
@@ -340,7 +340,8 @@ def _seconds_per_token(setting: Setting, n_topics: int) -> float:
         model = LDA(**{**shared, "max_iter": sweeps})
         model._quiet = True
         start = time.perf_counter()
-        model.fit(some)
+        with places.using(None):
+            model.fit(some)
         times.append(time.perf_counter() - start)
     return max(times[2] - times[1], 1e-9) / _PILOT_SWEEPS / some.n_tokens
 

@@ -13,6 +13,7 @@ import numpy as np
 from topicloom._types import FloatArray, Int32Array, Int64Array
 from topicloom.corpus._checks import check_number, check_whole
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine.document_tasks import over_documents
 from topicloom.engine.fold_in import checked_topics
 from topicloom.engine.prior import DocumentPrior
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
@@ -138,6 +139,7 @@ def expect(
             out[d, k] = doc[k] - alpha[k]
 
 
+@over_documents
 def expected_counts(
     corpus: Corpus,
     word_topic_prob: FloatArray,
@@ -157,6 +159,7 @@ def expected_counts(
     return expect_all(distinct_words(corpus), phi, prior, False, ending, n_jobs)
 
 
+@over_documents
 def expected_word_counts(
     corpus: Corpus,
     word_topic_prob: FloatArray,

@@ -17,6 +17,7 @@ from topicloom._types import FloatArray, Int32Array, UInt64Array
 from topicloom.corpus._checks import check_seed, check_whole
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Tokens
+from topicloom.engine.document_tasks import over_documents
 from topicloom.engine.prior import DocumentPrior, document_prior
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.errors import InputError
@@ -328,6 +329,7 @@ class FoldIn(NamedTuple):
     soft: FloatArray | None  # [D, K] Σ_j T(z_dj = k), CGS_p eq. 33
 
 
+@over_documents
 def fold_in_corpus(
     corpus: Corpus,
     word_topic_prob: FloatArray,

@@ -4,6 +4,7 @@ Everything a chain does at sweep t depends only on the seed, the chain's number,
 stopped and resumed equals one that was never stopped. What differs between models is answered by the sampler.
 """
 
+import copy
 import signal
 import threading
 import time
@@ -233,7 +234,7 @@ def _run_by_joblib(
     for chain, found in zip(
         chains, run(delayed(_run_apart)(sampler, corpus, chain, plan, checkpoint) for chain in chains), strict=True
     ):
-        vars(chain).update(vars(found))
+        vars(chain).update(vars(_own(found)))
         for look in watch:
             look(chain)
 
@@ -241,8 +242,21 @@ def _run_by_joblib(
 def _run_apart(
     sampler: Sampler, corpus: Corpus, chain: Chain, plan: Plan, checkpoint: Callable[[Chain], None] | None
 ) -> Chain:
+    chain = _own(chain)
     run_chains(sampler, corpus, [chain], plan, checkpoint=checkpoint)
     return chain
+
+
+def _own(chain: Chain) -> Chain:
+    """The chain with arrays that may be written: what Ray brings from another process may be read alone."""
+    return chain if _writable(chain.state) else copy.deepcopy(chain)
+
+
+def _writable(state: Any) -> bool:
+    if isinstance(state, np.ndarray):
+        return state.flags.writeable
+    parts = state if isinstance(state, tuple | list) else vars(state).values() if hasattr(state, "__dict__") else ()
+    return all(map(_writable, parts))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 from topicloom._types import FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Tokens
+from topicloom.engine.document_tasks import over_documents
 from topicloom.engine.fold_in import (
     _SHARDS,
     LongScratch,
@@ -152,6 +153,7 @@ def sums_of_documents(ptr: Int64Array, rows: FloatArray) -> FloatArray:
     return out
 
 
+@over_documents
 def sample_word_topics(
     corpus: Corpus,
     word_topic_prob: FloatArray,

@@ -5,6 +5,7 @@ import numpy as np
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import check_seed, check_whole
 from topicloom.corpus.corpus import Corpus, check_corpus
+from topicloom.engine.document_tasks import over_documents
 from topicloom.engine.fold_in import sorted_words
 from topicloom.engine.threads import cut, resolve_jobs, run_parallel
 from topicloom.evaluation.particles import estimate_documents, scratch
@@ -16,6 +17,7 @@ from topicloom.numerics.rng import Purpose, path_key
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 
 
+@over_documents
 def left_to_right(
     topics: AnyArray,
     alpha: AnyArray,

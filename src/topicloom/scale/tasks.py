@@ -1,9 +1,11 @@
 """Tasks on Ray: independent pieces of work, in order, on the workers of a cluster."""
 
+import platform
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from pickle import PicklingError
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from topicloom.errors import InputError, MissingExtraError
 
@@ -44,11 +46,11 @@ class RayExecutor:
             return self._n_workers
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Generator[R, None, None]:
         """Results in the order of the tasks; see ``Executor``."""
         most, waiting = _WAITING * self.n_workers, deque[Any]()
         call = self._ray.remote(_call).options(max_retries=self._max_retries)
-        shared = self._sent(function)
+        shared = (uuid4().hex, [self._sent(function)])  # in a list, so that it is fetched by hand
         try:
             for task in tasks:
                 waiting.append(call.remote(shared, task))
@@ -91,5 +93,25 @@ class RayExecutor:
             self._ray.wait(references, num_returns=len(references), timeout=_SECONDS)
 
 
-def _call(function: Callable[[Any], Any], task: Any) -> Any:
-    return function(task)
+_kept: dict[str, Callable[[Any], Any]] = {}  # in a worker: the last function, which is fetched and made once
+
+
+def _call(shared: tuple[str, list[Any]], task: Any) -> Any:
+    name, (reference,) = shared
+    if name not in _kept:
+        _kept.clear()
+        _kept[name] = _fetched(reference)
+    return _kept[name](task)
+
+
+def _fetched(reference: Any) -> Callable[[Any], Any]:
+    import ray
+
+    try:
+        function: Callable[[Any], Any] = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        raise InputError(
+            f"what a task needs cannot be made again on {platform.node()} ({' '.join(str(error).split())[-200:]}). "
+            "Install what it imports on all machines, or name it in Ray's runtime_env."
+        ) from None
+    return function

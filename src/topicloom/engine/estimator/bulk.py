@@ -1,8 +1,11 @@
 """Topic shares of any number of documents: read, computed and written some at a time."""
 
+import copy
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,17 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import FloatArray
 from topicloom.corpus._checks import check_choice, check_whole, shown
+from topicloom.corpus._executors import current_executor
 from topicloom.corpus._sources import found_paths
 from topicloom.corpus.chunks import read_chunks
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.formats import asked
 from topicloom.corpus.registry import Tokenizer
 from topicloom.corpus.text_options import WORD_LISTS
+from topicloom.engine.document_tasks import Some
 from topicloom.engine.estimator.share_files import Dtype, Layout, Write, check_target, shares_of, writing
 from topicloom.engine.progress import announce
 from topicloom.errors import InputError, UnknownWordsWarning, counted, warn
 from topicloom.files.arrays import as_path
 
 CHUNK_SIZE = 10_000
+_OF_THE_FIT = ("_corpus", "_chains", "_stored", "_doc_topic", "_sets")  # what a model has of its documents
 MANY_UNKNOWN = 0.2  # share of unknown words from which a warning is due
 _LINE_SECONDS = 5.0
 Heard = Callable[["Transformed"], None]
@@ -55,13 +62,14 @@ def transform_file(
     check_target(path, layout)
     check_other_files(found_paths(source), path)
     how = model._text_options
-    if tokenizer is None and (how is None or how.tokenizer == WORD_LISTS):
+    given = {name: value for name, value in reading.items() if value is not None}
+    in_words = how is not None and how.tokenizer == WORD_LISTS and _may_hold_lists(source, format, given)
+    if tokenizer is None and (how is None or (how.tokenizer == WORD_LISTS and not in_words)):
         raise InputError(
             "this model was not fitted on texts with the default tokenizer; give transform_file the one that cut them: "
             "tokenizer=..., a callable from a text to its words."
         )
     cutting = how._asdict() if tokenizer is None else {"tokenizer": tokenizer}
-    given = {name: value for name, value in reading.items() if value is not None}
     chunks = read_chunks(
         source, format, vocabulary=model.vocabulary_, chunk_size=chunk_size, keep_texts=False, **cutting, **given
     )
@@ -76,6 +84,11 @@ def transform_file(
             UnknownWordsWarning,
         )
     return done
+
+
+def _may_hold_lists(source: Any, format: str | None, options: dict[str, Any]) -> bool:
+    """Whether documents of these files may be lists of words. If they are texts, it is said when they are read."""
+    return asked(source, format, options)[1] in ("jsonl", "parquet")
 
 
 def check_other_files(sources: Iterable[Path], target: Path) -> None:
@@ -108,11 +121,43 @@ def layout_for(model: Any, top_n: int | None, dtype: Dtype) -> Layout:
 
 def with_shares(model: Any, chunks: Iterable[Corpus]) -> Iterator[tuple[Corpus, FloatArray]]:
     """Each chunk with its documents' shares; of unknown words the caller tells, once for all."""
-    for corpus in chunks:
+    shares, executor = _Shares(model), current_executor()
+    if executor is None:
+        for corpus in chunks:
+            yield corpus, shares(corpus)
+        return
+    waiting: deque[Corpus] = deque()
+
+    def tasks() -> Iterator[Some]:
+        for corpus in chunks:
+            waiting.append(corpus)
+            yield Some.of(corpus.with_vocabulary(model.vocabulary_))
+
+    with closing(executor.map(_Shares(_light(model)), tasks())) as found:
+        for theta in found:
+            yield waiting.popleft(), theta
+
+
+class _Shares:
+    """From documents to their topics' shares."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __call__(self, given: Corpus | Some) -> FloatArray:
+        corpus = given.corpus(self._model.vocabulary_, ordered=False) if isinstance(given, Some) else given
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnknownWordsWarning)
-            theta = model.transform(corpus)
-        yield corpus, np.asarray(theta)
+            return np.asarray(self._model.transform(corpus))
+
+
+def _light(model: Any) -> Any:
+    """The model without the documents that it was fitted to, as one that is saved without them."""
+    light = copy.copy(model)
+    for name in set(_OF_THE_FIT) & set(vars(model)):
+        setattr(light, name, None)
+    light.traces_, light.n_jobs = (), 1
+    return light
 
 
 def write_all(

@@ -14,6 +14,7 @@ from scipy.special import digamma, gammaln, polygamma
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Block
+from topicloom.engine.document_tasks import over_documents
 from topicloom.engine.expected_counts import Ending, distinct_words, expect_all, expect_words
 from topicloom.engine.prior import Prior, document_prior
 from topicloom.engine.threads import add_moves, cut, private, run_parallel, run_rounds
@@ -312,6 +313,7 @@ def _bound_rest(pairs: PairIndex, gamma: AnyArray, prior: Prior) -> float:
 # -- unseen documents ----------------------------------------------------------------------------------------------
 
 
+@over_documents
 def fold_in(
     corpus: Corpus,
     mode: str,
@@ -343,6 +345,7 @@ def fold_in(
     return expect_all(distinct_words(corpus), phi, prior, mode == "cvb", Ending(tol, 0.0, max_rounds), n_jobs)
 
 
+@over_documents
 def word_topics(
     corpus: Corpus,
     mode: str,
