@@ -84,7 +84,7 @@ class ShardedChain:
         self.words: list[Range] = []  # parts that workers have now
         self.form = ""
         self.z = Topics(self)
-        self.bytes_moved = 0
+        self.bytes_moved = 0  # by sweeps: parts that left their workers, and weights
         self._prior: Prior = prior
         self._sent: Prior | None = None
         self._start: Callable[[], None] = lambda: None
@@ -330,7 +330,7 @@ class ShardedChain:
         call = _Call(progress, make_draw, finish, prior, key, n_sweeps)
         found = self.safely(lambda: self._sweep(call))
         self._calls.append(call)
-        self._keep()
+        self.safely(self._keep)
         return found
 
     def _sweep(self, call: _Call) -> tuple[ShardProgress, Info]:
@@ -372,6 +372,7 @@ class _Sweeps:
             worker = chain.worker_of((w - r) % self.n_shards)
             found[w] = chain.call(worker, "draw_weights", w, seed, self.packed[w])
             self.packed[w] = None
+        chain.bytes_moved += 8 * chain.n_topics * self.n * (self.n + 1)  # to the driver, and to all parts
         return found
 
     def _visit(self, sweep: int, r: int, w: int, weights: list[Ref]) -> None:
@@ -396,4 +397,5 @@ class _Sweeps:
         chain._come_home(chain.words, self.packed)
         found = [chain.get(own) for own in self.reports]
         chain.topic[:] = np.sum([own[-1][1] for own in found], axis=0)
-        return np.asarray(np.sum([work for own in found for work, _ in own], axis=0))
+        chain.bytes_moved += self.call.n_sweeps * sum(moved for own in found for *_, moved in own)
+        return np.asarray(np.sum([work for own in found for work, *_ in own], axis=0))

@@ -28,7 +28,7 @@ class Packed(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        return int(self.counts.nbytes + (0 if self.sizes is None else self.sizes.nbytes))
+        return sum(0 if array is None else int(array.nbytes) for array in self[1:])
 
 
 @dataclass

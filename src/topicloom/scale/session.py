@@ -82,7 +82,7 @@ def _start(module: Any, address: str | None, options: dict[str, Any]) -> None:
     with warnings.catch_warnings():  # Ray opens files that it does not close
         warnings.simplefilter("ignore")
         try:
-            module.init(address, **{**quiet, **own, **options})
+            module.init(address or "local", **{**quiet, **own, **options})
         except (ConnectionError, ValueError, RuntimeError, TypeError) as error:
             where = "on this machine" if address is None else f"at {address!r}"
             said = " ".join(str(error).split())[:300]
