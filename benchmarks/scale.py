@@ -54,9 +54,10 @@ class Chain:
 
     def __init__(self, model: LDA, corpus: Corpus, stack: ExitStack, place: Workers | None, n_threads: int = 1) -> None:
         stack.enter_context(places.using(place))
-        self.corpus, self.problem = corpus, stack.enter_context(
-            places.staying(model, model._problem(corpus, SEED))
-        ).problem
+        self.corpus, self.problem = (
+            corpus,
+            stack.enter_context(places.staying(model, model._problem(corpus, SEED))).problem,
+        )
         self.schedule = self.problem.plan.schedule._replace(n_jobs=n_threads)
         self.prior, self.done, self.progress = self.problem.prior(), 0, None
         self.state: Any = self.problem.sampler.init(corpus, self.prior, Key(SEED, 0, 0))

@@ -232,7 +232,8 @@ class ShardedChain:
         return self._in_form(LISTS)
 
     def _in_form(self, form: str) -> "ShardedChain":
-        self.safely(lambda: self._ensure(self.words, form))
+        if self.words:  # or they are counted in the form that a sweep takes, cut as it asks for
+            self.safely(lambda: self._ensure(self.words, form))
         return self
 
     def list_sizes(self, words: Int32Array) -> Int32Array:

@@ -1,7 +1,6 @@
 """What is added up over documents and words that lie in workers, in the order in which one process adds it up."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from topicloom.lda.gibbs.joint import parts_of_sums
 from topicloom.scale.chain import ShardedChain
 from topicloom.scale.cluster import Ref
 
-_CELLS = 1 << 23  # of rows of counts that are made at a time
+_CELLS = 1 << 22  # of rows of counts that are made at a time
 
 
 def log_joint(corpus: Corpus, state: ShardedChain, prior: Prior, n_jobs: int = 1) -> float:

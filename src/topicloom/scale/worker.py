@@ -26,7 +26,7 @@ from topicloom.engine.threads import private
 from topicloom.lda.gibbs.first_topics import skip
 from topicloom.lda.gibbs.of_documents import OfDocuments
 from topicloom.numerics.rng import Purpose, stream
-from topicloom.scale.parts import DENSE, Packed, Part, empty_part, in_form, numbered_from, unpacked
+from topicloom.scale.parts import Packed, Part, empty_part, in_form, numbered_from, unpacked
 
 _NO_ROWS = np.zeros((0, 0))
 _CHUNK = 1 << 20  # tokens that are counted together
@@ -177,8 +177,7 @@ class Worker:
 
     def piece(self, chain: int, part: int, words: Range) -> Packed:
         """Some words of a part, which stays."""
-        found = self.chains[chain].parts[part].packed(words)
-        return found._replace(counts=np.array(found.counts))
+        return self.chains[chain].parts[part].packed(words)
 
     def set_form(self, chain: int, part: int, form: str) -> None:
         own = self.chains[chain]
@@ -286,9 +285,12 @@ class Worker:
 
     def rows(self, chain: int, part: int, words: Range) -> Packed:
         """The counts of some words of a part as rows."""
-        own = self.chains[chain]
-        some = unpacked([own.parts[part].packed(words)], words, own.n_topics, own.list_ptr)
-        return in_form(some, DENSE, own.n_topics, own.list_ptr).packed()
+        own, found = self.chains[chain], self.chains[chain].parts[part]
+        if found.listed is None:
+            return found.packed(words)
+        rows = np.empty((words[1] - words[0], own.n_topics), np.int32)
+        lists.spread(found.listed_of(words), rows)
+        return Packed(words, rows, None)
 
     def start_estimate(self, chain: int, shard: int) -> None:
         own = self.chains[chain]
