@@ -113,7 +113,7 @@ class Watch:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
-        while not self._done.wait(0.01):
+        while not self._done.wait(0.003):
             for pid in [0, *self.others]:
                 try:
                     self.largest[pid] = max(self.largest.get(pid, 0), resident("RssAnon", pid))

@@ -22,6 +22,7 @@ from topicloom.lda.gibbs.word_order import AT_ONCE
 WORKER, DRIVER = 120_000_000, 190_000_000  # bytes of a process that has nothing yet, with libraries and compiled code
 CELLS = 1 << 22  # of rows of counts that workers make at a time
 _MOST = 1 << 20  # workers that are tried
+_STAYS = 1 << 25  # bytes of an array up to which the C library keeps memory that is given back
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def on_workers(corpus: Corpus | Sequence[int], fit: Fit, n_shards: int, n_worker
     sums = 8 * k * docs * fit.averaged
 
     counts = _most_at_once(form, held) * chains
-    at_once = max(_sweeping(fit.sampler, parts, tokens // held), topic * tokens // held, 4 * parts.rows + soft + sums)
+    listing = 4 * parts.rows if fit.soft or fit.sampler != "dense" else 0  # rows that are made for the driver
+    at_once = max(_sweeping(fit.sampler, parts, tokens // held), topic * tokens // held, listing + soft + sums)
     worker = WORKER + topics + docs * (16 + 4 * chains) + v * (8 + 28 * chains) + counts + at_once
 
     sent = 0 if _in_file(corpus) else 4 * tokens + 8 * docs
@@ -164,7 +166,8 @@ def _sweeping(sampler: str, parts: _Parts, tokens: int) -> int:
     """What a sweep needs beside, for a while: a part in two forms or cuts, lists side by side, some tokens by word."""
     dense, lists = int(parts.dense.max(initial=0)), int(parts.lists.max(initial=0))
     by_word = 12 * min(AT_ONCE, tokens)
-    return {"dense": 0, "sparse": lists, "words": max(lists, by_word)}.get(sampler, max(lists, by_word, dense))
+    stays = dense if dense <= _STAYS else 0
+    return {"dense": stays, "sparse": lists, "words": max(lists, by_word)}.get(sampler, max(lists, by_word, dense))
 
 
 def _weights(n_tokens: int, n_topics: int, n_shards: int) -> int:

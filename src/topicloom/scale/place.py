@@ -71,7 +71,9 @@ def _check_memory(model: Any, problem: Any, n_workers: int, memory: int) -> None
         return
     enough = enough_workers(problem.sampled, fit, n_shards, memory)
     if enough is None:
-        remedy = "No number of workers would suffice, since each knows all words; give more memory, or use fewer topics."
+        remedy = (
+            "No number of workers would suffice, since each knows all words; give more memory, or use fewer topics."
+        )
     else:
         shards = f" with n_shards={enough[1]}" if enough[1] > n_shards else ""
         remedy = f"{counted(enough[0], 'workers')}{shards} would suffice, or more memory for each."

@@ -34,7 +34,8 @@ def ray(
     n_workers : int, default=None
         How many workers there are at most; None takes one for each CPU of the cluster.
     worker_memory : int, default=None
-        Bytes that each worker may use. A fit that needs more is refused before it starts, and Ray puts workers where
+        Bytes that each worker may use, some 120 MB of libraries included. A fit that needs more, by
+        ``topicloom.memory.estimate``, is refused before it starts (``MemoryLimitError``), and Ray puts workers where
         this much memory is free. None takes what there is.
     **options
         Options of ``ray.init``.
