@@ -32,7 +32,7 @@ from topicloom.corpus import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.engine import places
 from topicloom.engine.sampler import Key
-from topicloom.errors import InputError, MissingExtraError
+from topicloom.errors import InputError, MissingExtraError, counted
 from topicloom.lda import memory
 from topicloom.scale.actors import RayCluster
 from topicloom.scale.place import Workers
@@ -82,7 +82,7 @@ def timed_rows(given: argparse.Namespace, name: str, corpus: Corpus, n_topics: i
         before = [getattr(chain.state, "bytes_moved", 0) for chain in chains]
         seconds = np.array(in_turn(work, given.rounds)) / given.sweeps
         topics = np.asarray(chains[0].state.z)
-        names = [f"{n_threads} threads", *(f"Ray, {n} workers" for n in given.workers)]
+        names = [f"{n_threads} threads", *(f"Ray, {counted(n, 'workers')}" for n in given.workers)]
         for i, (chain, arm) in enumerate(zip(chains, names, strict=True)):
             if not np.array_equal(topics, np.asarray(chain.state.z)):
                 raise AssertionError(f"{arm}: other topics than on threads")
