@@ -63,9 +63,9 @@ def stolen() -> float | None:
     return int(fields[8]) / os.sysconf("SC_CLK_TCK")
 
 
-def resident(field: str = "VmRSS") -> int:
-    """Bytes of memory of this process: VmRSS now, VmHWM at most, RssAnon without pages of files."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+def resident(field: str = "VmRSS", process: int = 0) -> int:
+    """Bytes of memory of a process, or of this one: VmRSS now, VmHWM at most, RssAnon without pages of files."""
+    for line in Path(f"/proc/{process or 'self'}/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
     raise InputError(f"/proc/self/status has no {field}; memory is measured on Linux alone.")

@@ -81,7 +81,7 @@ class MissingExtraError(ImportError):
 
 
 class MemoryLimitError(MemoryError):
-    """The process may not use enough memory for what a fit needs. Nothing has been changed.
+    """The process, or a worker, may not use enough memory for what a fit needs. Nothing has been changed.
 
     It is a MemoryError, and comes before the fit starts. ``topicloom.memory.estimate`` says what a fit needs.
 

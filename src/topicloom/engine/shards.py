@@ -35,7 +35,7 @@ Draw = Callable[[Range, AnyState, AnyArray], Int64Array]
 # ``share=`` is an array by topic, which changes between steps (``engine.exact_shards``).
 MakeDraw = Callable[..., Draw]
 
-_PIECES = 8  # of a shard's documents, where a corpus is large enough
+PIECES = 8  # of a shard's documents, where a corpus is large enough
 LEAST = 1 << 14  # tokens of a block: with fewer, what waiting less saves is less than a step takes
 PER_TOPIC = 16  # or so many per topic, as each step looks at all totals
 _NOT_CUT = 15  # log₂ of tokens, from which on shards double each time that tokens are 16 times as many
@@ -120,8 +120,8 @@ def start_shards(
     """
     docs, words = _cut_both(corpus, n_shards, loads)
     n = max(len(docs), len(words))
-    enough = corpus.n_tokens >= n * n * _PIECES * max(LEAST, PER_TOPIC * n_topics)
-    n_pieces = _PIECES if in_pieces and len(words) > 1 and enough else 1
+    enough = corpus.n_tokens >= n * n * PIECES * max(LEAST, PER_TOPIC * n_topics)
+    n_pieces = PIECES if in_pieces and len(words) > 1 and enough else 1
     pieces = np.zeros((n, n_pieces, 2), np.int64)
     for s, (start, stop) in enumerate(docs):
         if n_pieces == 1:

@@ -8,9 +8,11 @@ import numpy as np
 
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped
+from topicloom.engine.estimates import Estimator
 from topicloom.engine.state import topic_dtype
 from topicloom.errors import InputError
 from topicloom.lda.gibbs.word_order import AT_ONCE
+from topicloom.lda.memory_on_workers import Fit, WorkersPlan, on_workers, text
 
 
 class Sizes(NamedTuple):
@@ -87,6 +89,8 @@ class MemoryPlan:
         Whether tokens and assignments are in files.
     draws : int, default=0
         Draws of θ and φ that are kept.
+    on_workers : WorkersPlan, default=None
+        What the same fit needs on workers, if ``n_workers`` was given; all else is of one process.
 
     Examples
     --------
@@ -108,6 +112,7 @@ class MemoryPlan:
     doc_topic: int  # θ, when it is first asked for
     mapped: bool = False
     draws: int = 0  # θ and φ that are kept
+    on_workers: WorkersPlan | None = None  # the same fit there; all else is of one process
 
     @property
     def in_files(self) -> int:
@@ -126,6 +131,8 @@ class MemoryPlan:
         return self.sampling - self.sweep + max(self.sweep, self.estimates)
 
     def __str__(self) -> str:
+        if self.on_workers is not None:
+            return str(self.on_workers)
         parts = {"tokens": self.tokens, "their topics": self.assignments}
         held = {
             "counts": self.counts + self.sweep,
@@ -136,8 +143,8 @@ class MemoryPlan:
         files = f", with {_listed(parts)} in files" if self.mapped else ""
         inside = _listed(held if self.mapped else parts | held)
         return (
-            f"memory: about {_text(self.sampling)} while sampling ({inside}){files}; up to {_text(self.peak)} when "
-            f"estimates are made; doc_topic_, made when it is asked for, is {_text(self.doc_topic)}."
+            f"memory: about {text(self.sampling)} while sampling ({inside}){files}; up to {text(self.peak)} when "
+            f"estimates are made; doc_topic_, made when it is asked for, is {text(self.doc_topic)}."
         )
 
 
@@ -151,10 +158,13 @@ def estimate(
     averaged: bool = False,
     n_paths: int = 1,
     draws: int = 0,
+    estimator: Estimator = "cgs_p",
+    n_shards: int | None = None,
+    n_workers: int | None = None,
 ) -> MemoryPlan:
     """How much memory a fit of ``LDA`` will need.
 
-    The interpreter and its libraries, about 150 MB, come on top.
+    The interpreter and its libraries, about 150 MB, come on top. On workers (``topicloom.scale``) they are included.
 
     Parameters
     ----------
@@ -174,6 +184,13 @@ def estimate(
         Paths per chain.
     draws : int, default=0
         Bytes of the draws that one chain keeps.
+    estimator : {"cgs_p", "standard"}, default="cgs_p"
+        As of ``LDA``; it matters on workers alone.
+    n_shards : int, default=None
+        As of ``LDA``; it matters on workers alone. None: as many as workers.
+    n_workers : int, default=None
+        If given, ``on_workers`` of the plan says what so many workers of ``topicloom.scale`` and the driver need, and
+        what travels. Sizes then stand for a corpus in a file, with words spread evenly over the shards.
 
     Returns
     -------
@@ -193,6 +210,11 @@ def estimate(
     """
     if min(n_topics, n_chains, n_paths) < 1:
         raise InputError(f"n_topics={n_topics}, n_chains={n_chains} and n_paths={n_paths} must be at least 1.")
+    n_shards = n_workers or 1 if n_shards is None else n_shards
+    if n_shards < 1 or (n_workers is not None and n_workers < 1):
+        raise InputError(f"n_shards={n_shards} and n_workers={n_workers} must be at least 1.")
+    fit = Fit(n_topics, sampler, n_chains, n_paths, averaged, estimator == "cgs_p", draws)
+    there = None if n_workers is None else on_workers(corpus, fit, n_shards, n_workers)
     d, v, n = corpus.n_docs, corpus.n_words, corpus.n_tokens * n_paths
     if isinstance(corpus, Corpus):
         entries = int(np.minimum(corpus.word_counts * n_paths, n_topics).sum())
@@ -214,6 +236,7 @@ def estimate(
         doc_topic=8 * d * n_topics,
         mapped=isinstance(corpus, Corpus) and is_mapped(corpus),
         draws=draws * n_chains,
+        on_workers=there,
     )
 
 
@@ -268,8 +291,4 @@ _ROOM: dict[str, Callable[[_Task], _Room]] = {
 
 
 def _listed(parts: dict[str, int]) -> str:
-    return ", ".join(f"{what} {_text(size)}" for what, size in parts.items() if size)
-
-
-def _text(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 0.1):.{0 if size >= 1e7 else 1}f} MB"
+    return ", ".join(f"{what} {text(size)}" for what, size in parts.items() if size)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from topicloom.errors import InputError
+from topicloom.errors import InputError, MemoryLimitError
+from topicloom.lda.memory_on_workers import text
 from topicloom.scale.cluster import Ref, WorkersLostError
 from topicloom.scale.tasks import needed_ray
 from topicloom.scale.worker import Worker
@@ -26,8 +27,20 @@ class RayCluster:
 
     @property
     def n_workers(self) -> int:
-        n_cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        return n_cpus if self._wanted is None else min(self._wanted, n_cpus)
+        """As many as there are CPUs, with memory for each on its machine."""
+        machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        cpus = [int(one.get("CPU", 0)) for one in machines]
+        n = sum(cpus) or 1
+        if self._memory is not None:
+            room = [one.get("memory", 0.0) for one in machines]
+            n = sum(min(own, int(free // self._memory)) for own, free in zip(cpus, room, strict=True))
+            if n == 0:
+                raise MemoryLimitError(
+                    f"worker_memory={self._memory} is {text(self._memory)}, and no machine of the cluster with a CPU "
+                    f"has so much for Ray's workers; the largest has {text(int(max(room, default=0)))}. Ask for less, "
+                    "or give ray start --memory more."
+                )
+        return n if self._wanted is None else min(self._wanted, n)
 
     def start(self, n_workers: int, *args: Any) -> int:
         ray, options = self._ray, {} if self._memory is None else {"memory": self._memory}

@@ -84,7 +84,7 @@ class ShardedChain:
         self.words: list[Range] = []  # parts that workers have now
         self.form = ""
         self.z = Topics(self)
-        self.bytes_moved = 0
+        self.bytes_moved = 0  # by sweeps: parts that left their workers, and weights
         self._prior: Prior = prior
         self._sent: Prior | None = None
         self._start: Callable[[], None] = lambda: None
@@ -226,7 +226,8 @@ class ShardedChain:
         return self._in_form(LISTS)
 
     def _in_form(self, form: str) -> "ShardedChain":
-        self.safely(lambda: self._ensure(self.words, form))
+        if self.words:  # or they are counted in the form that a sweep takes, cut as it asks for
+            self.safely(lambda: self._ensure(self.words, form))
         return self
 
     def list_sizes(self, words: Int32Array) -> Int32Array:
@@ -366,6 +367,7 @@ class _Sweeps:
             worker = chain.worker_of((w - r) % self.n_shards)
             found[w] = chain.call(worker, "draw_weights", w, seed, self.packed[w])
             self.packed[w] = None
+        chain.bytes_moved += 8 * chain.n_topics * self.n * (self.n + 1)  # to the driver, and to all parts
         return found
 
     def _visit(self, sweep: int, r: int, w: int, weights: list[Ref]) -> None:
@@ -390,4 +392,5 @@ class _Sweeps:
         chain._come_home(chain.words, self.packed)
         found = [chain.get(own) for own in self.reports]
         chain.topic[:] = np.sum([own[-1][1] for own in found], axis=0)
-        return np.asarray(np.sum([work for own in found for work, _ in own], axis=0))
+        chain.bytes_moved += self.call.n_sweeps * sum(moved for own in found for *_, moved in own)
+        return np.asarray(np.sum([work for own in found for work, *_ in own], axis=0))

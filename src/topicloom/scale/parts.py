@@ -28,7 +28,7 @@ class Packed(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        return int(self.counts.nbytes + (0 if self.sizes is None else self.sizes.nbytes))
+        return sum(0 if array is None else int(array.nbytes) for array in self[1:])
 
 
 @dataclass
@@ -54,15 +54,18 @@ class Part:
         sizes, entries = numbered_from(first, own.list_size, n_words), numbered_from(int(list_ptr[first]), own.entries)
         return SparseState(z, list_ptr, sizes, entries, self.totals)
 
+    def listed_of(self, words: Range) -> SparseState:
+        """The lists of some words, where they are."""
+        own, start, stop = cast(SparseState, self.listed), words[0] - self.words[0], words[1] - self.words[0]
+        return own._replace(list_ptr=own.list_ptr[start : stop + 1], list_size=own.list_size[start:stop])
+
     def packed(self, words: Range | None = None) -> Packed:
         """The counts of the part, or of some of its words, for a journey."""
         whole = (self.totals, self.share) if words is None else (None, None)
         words = self.words if words is None else words
-        start, stop = words[0] - self.words[0], words[1] - self.words[0]
         if self.rows is not None:
-            return Packed(words, self.rows[start:stop], None, *whole)
-        own = cast(SparseState, self.listed)
-        some = own._replace(list_ptr=own.list_ptr[start : stop + 1], list_size=own.list_size[start:stop])
+            return Packed(words, self.rows[words[0] - self.words[0] : words[1] - self.words[0]], None, *whole)
+        some = self.listed_of(words)
         entries = np.empty(int(some.list_size.sum(dtype=np.int64)), np.int64)
         lists.pack(some, entries)
         return Packed(words, entries, some.list_size, *whole)

@@ -10,8 +10,9 @@ from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Key, Sampler
 from topicloom.engine.shards import document_shards
-from topicloom.errors import InputError, WorkersLostWarning, warn
+from topicloom.errors import InputError, MemoryLimitError, WorkersLostWarning, counted, warn
 from topicloom.lda.gibbs.in_blocks import Blocks, sweeps_of
+from topicloom.lda.memory_on_workers import Fit, enough_workers, on_workers, text
 from topicloom.scale import sums
 from topicloom.scale.chain import ShardedChain
 from topicloom.scale.cluster import Cluster, WorkersLostError
@@ -29,6 +30,8 @@ class Workers:
     def hold(self, model: Any, problem: Any) -> Iterator["Held"]:
         """A fit of a model on the workers, for as long as it lasts."""
         _check(model, problem)
+        if self.memory is not None:
+            _check_memory(model, problem, self.cluster.n_workers, self.memory)
         held = Held(self.cluster, problem)
         try:
             yield held
@@ -45,6 +48,41 @@ def _check(model: Any, problem: Any) -> None:
         )
     if problem.sampled.weights is not None:
         raise InputError(f"{kind} on a cluster takes whole counts, and the corpus has weights.")
+
+
+def _fit_of(problem: Any) -> Fit:
+    names, plan = set(problem.sampler.blocks.samplers), problem.plan
+    sampler = "auto" if len(names) > 1 else "dense" if names == {"labeled"} else names.pop()
+    n_topics = problem.sizes.get("K") or problem.prior().n_topics
+    return Fit(
+        n_topics, sampler, problem.n_chains, averaged=plan.burn_in is not None, soft=plan.estimator == "cgs_p"
+    )  # fmt: skip
+
+
+def _needs(problem: Any, n_workers: int) -> str:
+    return str(on_workers(problem.sampled, _fit_of(problem), problem.plan.schedule.n_shards, n_workers))
+
+
+def _check_memory(model: Any, problem: Any, n_workers: int, memory: int) -> None:
+    """Refuse a fit whose workers would need more than they may have."""
+    fit, n_shards = _fit_of(problem), problem.plan.schedule.n_shards
+    plan = on_workers(problem.sampled, fit, n_shards, n_workers)
+    if plan.worker <= memory:
+        return
+    enough = enough_workers(problem.sampled, fit, n_shards, memory)
+    if enough is None:
+        remedy = (
+            "No number of workers would suffice, since each knows all words; give more memory, or use fewer topics."
+        )
+    else:
+        shards = f" with n_shards={enough[1]}" if enough[1] > n_shards else ""
+        remedy = f"{counted(enough[0], 'workers')}{shards} would suffice, or more memory for each."
+    raise MemoryLimitError(
+        f"{type(model).__name__} with {counted(fit.n_topics, 'topics')} and {counted(n_shards, 'shards')} on "
+        f"{counted(plan.n_workers, 'workers')} needs about {text(plan.worker)} per worker, and "
+        f"worker_memory={memory} allows {text(memory)}. {remedy} topicloom.memory.estimate(..., n_workers=...) says "
+        "what a fit needs."
+    )
 
 
 def _by_itself(finish: Callable[..., Any] | None) -> Callable[..., Any] | None:
@@ -65,7 +103,11 @@ class Held:
         self.chains: dict[int, ShardedChain] = {}
         self._lost = 0
         self.n_started = 0
-        self.problem = problem._replace(sampler=self._elsewhere(problem.sampler), threads_by_chain=False)
+        self.problem = problem._replace(
+            sampler=self._elsewhere(problem.sampler),
+            threads_by_chain=False,
+            note=lambda: _needs(problem, cluster.n_workers),
+        )
 
     # -- workers -------------------------------------------------------------------------------------------------
 

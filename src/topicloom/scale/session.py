@@ -40,7 +40,8 @@ def ray(
     n_workers : int, default=None
         How many workers there are at most; None takes one for each CPU of the cluster.
     worker_memory : int, default=None
-        Bytes that each worker may use. A fit that needs more is refused before it starts, and Ray puts workers where
+        Bytes that each worker may use, some 120 MB of libraries included. A fit that needs more, by
+        ``topicloom.memory.estimate``, is refused before it starts (``MemoryLimitError``), and Ray puts workers where
         this much memory is free. None takes what there is.
     **options
         Options of ``ray.init``.
@@ -88,7 +89,7 @@ def _start(module: Any, address: str | None, options: dict[str, Any]) -> None:
     with warnings.catch_warnings():  # Ray opens files that it does not close
         warnings.simplefilter("ignore")
         try:
-            module.init(address, **{**quiet, **own, **options})
+            module.init(address or "local", **{**quiet, **own, **options})
         except (ConnectionError, ValueError, RuntimeError, TypeError) as error:
             where = "on this machine" if address is None else f"at {address!r}"
             said = " ".join(str(error).split())[:300]

@@ -1,7 +1,6 @@
 """What is added up over documents and words that lie in workers, in the order in which one process adds it up."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,8 @@ from topicloom.engine.prior import Prior
 from topicloom.lda.gibbs.joint import parts_of_sums
 from topicloom.scale.chain import ShardedChain
 from topicloom.scale.cluster import Ref
+
+_CELLS = 1 << 22  # of rows of counts that are made at a time
 
 
 def log_joint(corpus: Corpus, state: ShardedChain, prior: Prior, n_jobs: int = 1) -> float:
@@ -75,28 +76,56 @@ def topic_counts(
         by_word = None
         if words or estimator == "cgs_p":
             state.count_parts()
-            rows = [state.call(state.home(w), "rows", w) for w in range(len(state.words))]
+            by_word = np.empty((corpus.n_words, prior.n_topics)) if words else None
             if estimator == "cgs_p":
-                by_word = _soft_counts(state, rows, docs=docs, words=words)
-            else:
-                by_word = np.concatenate([packed.counts.astype(np.float64) for packed in state.get(rows)])
-        return Counts(_of_documents(state, estimator == "cgs_p") if docs else None, by_word if words else None)
+                _soft_counts(state, by_word, docs=docs)
+            elif by_word is not None:
+                for w, some in _pieces(state):  # one at a time: together they are as large as the result
+                    by_word[slice(*some)] = state.get([state.call(state.home(w), "rows", w, some)])[0].counts
+        return Counts(_of_documents(state, estimator == "cgs_p") if docs else None, by_word)
 
     return state.safely(found)
 
 
-def _soft_counts(state: ShardedChain, rows: list[Ref], *, docs: bool, words: bool) -> FloatArray | None:
-    """Each part goes through all shards in their order, one shard behind the part before it."""
-    n, n_parts = len(state.shards), len(state.words)
+def _pieces(state: ShardedChain) -> list[tuple[int, Range]]:
+    """Words in pieces whose rows are not large, each with its part: a part may have nearly all words."""
+    most = max(1, _CELLS // state.n_topics)
+    return [
+        (w, (first, min(first + most, stop)))
+        for w, (start, stop) in enumerate(state.words)
+        for first in range(start, stop, most)
+    ]
+
+
+def _soft_counts(state: ShardedChain, by_word: FloatArray | None, *, docs: bool) -> None:
+    """Each piece goes through all shards in their order, one shard behind the piece before it."""
+    n, pieces, words = len(state.shards), _pieces(state), by_word is not None
     if docs:
         state.get(state.call(state.worker_of(s), "start_estimate", s) for s in range(n))
-    word: list[Any] = [None] * n_parts
-    for stage in range(n + n_parts - 1):
-        for w in range(max(0, stage - n + 1), min(n_parts, stage + 1)):
-            s = stage - w
-            word[w] = state.call(state.worker_of(s), "add_estimate", s, state.topic, rows[w], word[w], words)
-    found = state.get(word)
-    return np.concatenate(found) if words else None
+    rows: list[Ref] = [None] * len(pieces)
+    out: list[Ref] = [None] * len(pieces)
+    for stage in range(n + len(pieces) - 1):
+        for p in range(max(0, stage - n + 1), min(len(pieces), stage + 1)):
+            w, some = pieces[p]
+            if p == stage:
+                rows[p] = state.call(state.home(w), "rows", w, some)
+            s = stage - p
+            out[p] = state.call(state.worker_of(s), "add_estimate", s, state.topic, rows[p], out[p], words)
+            if s < n - 1:
+                continue
+            rows[p] = None
+            if p >= n:  # fetched as soon as the pieces after it are under way, so that few wait
+                _take(state, pieces, out, p - n, by_word)
+    for p in range(max(0, len(pieces) - n), len(pieces)):
+        _take(state, pieces, out, p, by_word)
+
+
+def _take(
+    state: ShardedChain, pieces: list[tuple[int, Range]], out: list[Ref], p: int, by_word: FloatArray | None
+) -> None:  # fmt: skip
+    found, out[p] = state.get([out[p]])[0], None
+    if by_word is not None:
+        by_word[slice(*pieces[p][1])] = found
 
 
 def _of_documents(state: ShardedChain, soft: bool) -> FloatArray:

@@ -26,9 +26,10 @@ from topicloom.engine.threads import private
 from topicloom.lda.gibbs.first_topics import skip
 from topicloom.lda.gibbs.of_documents import OfDocuments
 from topicloom.numerics.rng import Purpose, stream
-from topicloom.scale.parts import DENSE, Packed, Part, empty_part, in_form, numbered_from, unpacked
+from topicloom.scale.parts import Packed, Part, empty_part, in_form, numbered_from, unpacked
 
 _NO_ROWS = np.zeros((0, 0))
+_CHUNK = 1 << 20  # tokens that are counted together
 
 
 class Source(NamedTuple):
@@ -134,10 +135,11 @@ class Worker:
     def totals(self, chain: int) -> Int64Array:
         """Tokens of each topic in the shards that are here."""
         own = self.chains[chain]
-        return sum(
-            (np.bincount(held.z, minlength=own.n_topics) for held in own.shards.values()),
-            np.zeros(own.n_topics, np.int64),
-        )
+        out = np.zeros(own.n_topics, np.int64)
+        for held in own.shards.values():
+            for start in range(0, len(held.z), _CHUNK):  # counting casts to 8 bytes a token: not all at once
+                out += np.bincount(held.z[start : start + _CHUNK], minlength=own.n_topics)
+        return out
 
     # -- parts of the words --------------------------------------------------------------------------------------
 
@@ -175,8 +177,7 @@ class Worker:
 
     def piece(self, chain: int, part: int, words: Range) -> Packed:
         """Some words of a part, which stays."""
-        found = self.chains[chain].parts[part].packed(words)
-        return found._replace(counts=np.array(found.counts))
+        return self.chains[chain].parts[part].packed(words)
 
     def set_form(self, chain: int, part: int, form: str) -> None:
         own = self.chains[chain]
@@ -220,10 +221,10 @@ class Worker:
     def visit(
         self, chain: int, about: Visit, make_draw: Callable[..., Any], finish: Callable[..., Any] | None,
         packed: Packed | None, *weights: FloatArray,
-    ) -> tuple[tuple[Int64Array, Int64Array], Packed | None]:  # fmt: skip
+    ) -> tuple[tuple[Int64Array, Int64Array | None, int], Packed | None]:  # fmt: skip
         """The steps of a part in a shard. ``weights`` are those of all parts, where new shares were drawn.
 
-        Returns the part's work and totals, and its counts if it leaves.
+        Returns the part's work, its totals when a sweep ends and the bytes that leave, and its counts if it leaves.
         """
         own, part = self.chains[chain], self._arrived(chain, about.part, packed)
         held = own.shards[about.shard]
@@ -240,8 +241,8 @@ class Worker:
                 work += draw((start - held.first, stop - held.first), state, rng)
         if about.ends and finish is not None:
             finish(state)(part.words)
-        report = work, part.totals.copy()
-        return report, self._left(own, about.part) if about.leaves else None
+        left = self._left(own, about.part) if about.leaves else None
+        return (work, part.totals.copy() if about.ends else None, 0 if left is None else left.nbytes), left
 
     def _arrived(self, chain: int, part: int, packed: Packed | None) -> Part:
         """The part, if it has just arrived or was here."""
@@ -282,10 +283,14 @@ class Worker:
             total = 0.0
         return found
 
-    def rows(self, chain: int, part: int) -> Packed:
-        """The counts of a part as rows."""
-        own = self.chains[chain]
-        return in_form(own.parts[part], DENSE, own.n_topics, own.list_ptr).packed()
+    def rows(self, chain: int, part: int, words: Range) -> Packed:
+        """The counts of some words of a part as rows."""
+        own, found = self.chains[chain], self.chains[chain].parts[part]
+        if found.listed is None:
+            return found.packed(words)
+        rows = np.empty((words[1] - words[0], own.n_topics), np.int32)
+        lists.spread(found.listed_of(words), rows)
+        return Packed(words, rows, None)
 
     def start_estimate(self, chain: int, shard: int) -> None:
         own = self.chains[chain]
