@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import places
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Key, Sampler
@@ -26,8 +27,11 @@ class Workers:
         self.cluster, self.memory = cluster, memory
 
     @contextmanager
-    def hold(self, model: Any, problem: Any) -> Iterator["Held"]:
-        """A fit of a model on the workers, for as long as it lasts."""
+    def hold(self, model: Any, problem: Any) -> Iterator[places.Stay]:
+        """A fit of a model on the workers, for as long as it lasts. One in tasks stays here, and sends them out."""
+        if problem.sampler.in_tasks:
+            yield places.Here(problem)
+            return
         _check(model, problem)
         held = Held(self.cluster, problem)
         try:
@@ -41,7 +45,8 @@ def _check(model: Any, problem: Any) -> None:
     if problem.sampler.blocks is None:
         raise InputError(
             f"{kind} with these parameters does not run on a cluster; what does is LDA, CompoundLDA by its default "
-            "method and LabeledLDA, with the samplers auto, dense, sparse and words. Fit it outside of the with block."
+            "method and LabeledLDA, with the samplers auto, dense, sparse and words, and VariationalLDA with the methods "
+            "scvb0, svb and vb. Fit it outside of the with block."
         )
     if problem.sampled.weights is not None:
         raise InputError(f"{kind} on a cluster takes whole counts, and the corpus has weights.")
