@@ -187,7 +187,7 @@ class ShardedChain:
 
     def start_again(self) -> None:
         """On other workers: from the last topics that were kept, or from the start, and the sweeps since then."""
-        done = 0
+        done, prior = 0, self._prior
         if self._kept is not None:
             done, refs = self._kept
             try:
@@ -202,7 +202,7 @@ class ShardedChain:
         self.topic[:] = np.sum(self._all("totals"), axis=0)
         for call in self._calls[done:]:
             self._sweep(call)
-        self.set_prior(self._prior)
+        self.set_prior(prior)
 
     def set_prior(self, prior: Prior) -> None:
         """Tell the workers the prior, if they have another."""
@@ -330,7 +330,7 @@ class ShardedChain:
         call = _Call(progress, make_draw, finish, prior, key, n_sweeps)
         found = self.safely(lambda: self._sweep(call))
         self._calls.append(call)
-        self._keep()
+        self.safely(self._keep)
         return found
 
     def _sweep(self, call: _Call) -> tuple[ShardProgress, Info]:
