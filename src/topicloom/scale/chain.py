@@ -9,7 +9,7 @@ worker begins again from topics that it has kept, or from its start, and makes t
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from topicloom.engine.documents_by_count import DocumentsByCount
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Schedule, ShardProgress
 from topicloom.engine.shards import document_shards
-from topicloom.engine.state import new_assignments
+from topicloom.engine.state import new_assignments, topic_dtype
 from topicloom.engine.threads import cut
 from topicloom.files.arrays import file_of, read_digest
 from topicloom.lda.gibbs.in_blocks import Blocks
@@ -33,7 +33,12 @@ from topicloom.scale.worker import Source, Visit
 R = TypeVar("R")
 _NO_ROWS = np.zeros(0, np.int32)
 _KEEP_EVERY = 30.0  # seconds between copies of the topics that a chain can begin again from
+_PIECE = 1 << 24  # topics that travel at a time, from or to this process
 _COSTS = 20.0  # times what a copy takes, at least, between copies
+
+
+def _pieces(n: int) -> list[Range]:
+    return [(first, min(first + _PIECE, n)) for first in range(0, n, _PIECE)]
 
 
 class Topics:
@@ -51,6 +56,14 @@ class Topics:
 
     def __getitem__(self, tokens: AnyArray) -> AnyArray:
         return self._chain.topics_at(np.asarray(tokens, np.int64))
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(topic_dtype(self._chain.n_topics))
+
+    def pieces(self) -> Iterator[AnyArray]:
+        """All of them in order, a bounded number at a time, as a file takes them."""
+        return self._chain.topics_in_pieces()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         found = self._chain.all_topics()
@@ -182,8 +195,10 @@ class ShardedChain:
 
     def _scatter(self, z: AnyArray) -> None:
         ptr = self.corpus.doc_ptr
-        for s, (start, stop) in enumerate(self.shards):  # one at a time: z may be larger than memory
-            self.get([self.call(self.worker_of(s), "set_topics", s, np.asarray(z[int(ptr[start]) : int(ptr[stop])]))])
+        for s, (start, stop) in enumerate(self.shards):  # one piece at a time: z may be larger than memory
+            own = z[int(ptr[start]) : int(ptr[stop])]
+            for first, last in _pieces(len(own)):
+                self.get([self.call(self.worker_of(s), "set_topics", s, np.asarray(own[first:last]), first)])
 
     def start_again(self) -> None:
         """On other workers: from the last topics that were kept, or from the start, and the sweeps since then."""
@@ -261,12 +276,19 @@ class ShardedChain:
             out[shard == s] = part
         return out
 
+    def topics_in_pieces(self) -> Iterator[AnyArray]:
+        ptr = self.corpus.doc_ptr
+        for s, (start, stop) in enumerate(self.shards):
+            for piece in _pieces(int(ptr[stop] - ptr[start])):
+                ask = lambda s=s, piece=piece: self.get([self.call(self.worker_of(s), "topics", s, piece)])[0]  # noqa: E731
+                yield self.safely(ask)
+
     def all_topics(self) -> AnyArray:
         """Of all tokens: in memory, or in a file beside that of a mapped corpus."""
-        z, ptr = new_assignments(self.corpus, self.n_topics), self.corpus.doc_ptr
-        for s, (start, stop) in enumerate(self.shards):
-            ask = lambda s=s: self.get([self.call(self.worker_of(s), "topics", s)])[0]  # noqa: E731
-            z[int(ptr[start]) : int(ptr[stop])] = self.safely(ask)
+        z, start = new_assignments(self.corpus, self.n_topics), 0
+        for piece in self.topics_in_pieces():
+            z[start : start + len(piece)] = piece
+            start += len(piece)
         return z
 
     # -- parts of the words --------------------------------------------------------------------------------------
