@@ -385,8 +385,6 @@ def word_topics(
     return expect_words(distinct_words(corpus), phi, prior, mode == "cvb", Ending(tol, 0.0, max_rounds), n_jobs)
 
 
-
-
 def _pairs_of_documents(corpus: Corpus) -> PairIndex:
     """Pairs of new documents, for which the order by word is not needed."""
     given = corpus.pairs

@@ -1,8 +1,9 @@
 """Documents fitted in tasks of an executor, as Ray's: the numbers are those of this process.
 
-A document's parameters follow from its own words and from the topics, which stay as they are meanwhile. So documents may
-be cut into tasks in any way. The topics go out once for all tasks, the pairs of its documents with each. What comes
-back is a few numbers per document and one per pair, from which words are added up here in the order that they always have.
+A document's parameters follow from its own words and from the topics, which stay as they are meanwhile. So documents
+may be cut into tasks in any way. The topics go out once for all tasks, the pairs of its documents with each. What comes
+back is a few numbers per document and one per pair, from which words are added up here in the order that they always
+have.
 """
 
 from functools import partial
@@ -65,16 +66,13 @@ def fit_in_tasks(
 
 def _fit(topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, task: Task) -> tuple[FloatArray, Fitted]:
     """What a task is: the parameters of its documents, and what they leave."""
-    ptr, word, count, alpha_row = (as_input(array) for array in task[:4])
+    ptr, word, count = as_input(task.ptr), as_input(task.word), as_input(task.count)
     topics, doc = _own(topics), _own(task.doc)
     n_docs, n_topics = doc.shape
     out = Fitted(np.empty_like(doc), np.empty(len(word)), np.empty(n_docs), np.empty(n_docs))
     pairs = PairIndex(ptr, word, count, word, ptr, ptr)  # the order by word is not needed
-    scratch = np.empty((2, n_topics))
-    vb.fit_documents(
-        0, n_docs, pairs, topics, DocumentPrior(as_input(alpha), alpha_row), plain, work, doc, out, scratch[0],
-        scratch[1],
-    )  # fmt: skip
+    prior, scratch = DocumentPrior(as_input(alpha), as_input(task.alpha_row)), np.empty((2, n_topics))
+    vb.fit_documents(0, n_docs, pairs, topics, prior, plain, work, doc, out, *scratch)
     return doc, out
 
 
