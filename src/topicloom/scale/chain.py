@@ -23,6 +23,7 @@ from topicloom.engine.sampler import Info, Key, Schedule, ShardProgress
 from topicloom.engine.shards import document_shards
 from topicloom.engine.state import new_assignments, topic_dtype
 from topicloom.engine.threads import cut
+from topicloom.errors import StorageError
 from topicloom.files.arrays import file_of, read_digest
 from topicloom.lda.gibbs.in_blocks import Blocks
 from topicloom.numerics.rng import Purpose
@@ -176,21 +177,30 @@ class ShardedChain:
         stored = path is not None and path.exists()
         digest = read_digest(path) if path is not None and stored else ""
         first_draws = np.concatenate(([0], np.cumsum(self.of.n_draws(self.corpus, self.beside))))
-        for worker in range(self.place.n_started):
-            sources = {}
+        def sources(worker: int, path: str | None) -> dict[int, Source]:
+            found = {}
             for s, (start, stop) in enumerate(self.shards):
                 if self.worker_of(s) == worker:
                     words = self.corpus.words[int(ptr[start]) : int(ptr[stop])]
-                    sources[s] = Source(
+                    found[s] = Source(
                         docs=(start, stop),
                         first_draw=int(first_draws[start]),
                         alpha_row=self.alpha_row[start:stop],
                         beside=self.of.cut(self.beside, (start, stop)),
-                        path=str(path) if stored else None,
+                        path=path,
                         digest=digest,
-                        arrays=None if stored else (words, ptr[start : stop + 1]),
+                        arrays=None if path else (words, ptr[start : stop + 1]),
                     )
-            self.get([self.call(worker, "begin", self.n_topics, self.of, sources)])
+            return found
+
+        for worker in range(self.place.n_started):
+            begin = worker, "begin", self.n_topics, self.of
+            try:
+                self.get([self.call(*begin, sources(worker, str(path) if stored else None))])
+            except StorageError:  # the worker's machine does not have the file, or not this one
+                if not stored:
+                    raise
+                self.get([self.call(*begin, sources(worker, None))])
         self.words, self._sent = [], None
 
     def _scatter(self, z: AnyArray) -> None:
