@@ -3,12 +3,17 @@
 import fcntl
 import logging
 import os
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+NOTICED_SOON = {  # that a node has gone away
+    "health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}  # fmt: skip
 NO_RAY = "Ray is not installed; pip install 'topicloom[ray]'"
 
 
@@ -21,16 +26,28 @@ class TwoNodes:
         self.ray = ray
         self.cluster = Cluster(
             initialize_head=True,
-            head_node_args={"num_cpus": 2, "object_store_memory": 100 << 20, "include_dashboard": False},
+            head_node_args={
+                "num_cpus": 2, "object_store_memory": 100 << 20, "include_dashboard": False, "_system_config": NOTICED_SOON,
+            },
         )
         self.address: str = self.cluster.address
         self.second: Any = None
         self.add_node()
         ray.init(self.address, logging_level=logging.ERROR, log_to_driver=False)
+        self.wait_for_cpus()
 
     def add_node(self) -> None:
         self.second = self.cluster.add_node(num_cpus=2, object_store_memory=100 << 20)
         self.cluster.wait_for_nodes()
+        if self.ray.is_initialized():
+            self.wait_for_cpus()
+
+    def wait_for_cpus(self) -> None:
+        """Both nodes are there, and the scheduler knows it."""
+        until = time.monotonic() + 60.0
+        while self.ray.cluster_resources().get("CPU", 0) != 4:
+            assert time.monotonic() < until, "the second node is not there"
+            time.sleep(0.05)
 
     def lose_node(self) -> None:
         """The second node is gone at once, with all that runs on it."""

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.ray
 
 @pytest.fixture
 def executor(ray_cluster: Any) -> Executor:
-    return RayExecutor()
+    return RayExecutor(2)
 
 
 def test_results_are_in_order_and_few_tasks_are_under_way(executor: Executor) -> None:

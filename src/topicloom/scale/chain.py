@@ -5,7 +5,7 @@ counts, round by round, as ``engine.exact_shards`` has it on threads. Where part
 all. All calls of a run of sweeps are made at once; each waits for the results that it takes, and no others.
 
 What a call returns follows from the topics, the prior and the number of the sweep alone. So a chain that has lost a
-worker begins again from topics that it has kept, or from its start, and makes the same sweeps.
+worker begins again from a copy of its topics, or from its start, and makes the same sweeps.
 """
 
 import time
@@ -27,7 +27,7 @@ from topicloom.errors import StorageError
 from topicloom.files.arrays import file_of, read_digest
 from topicloom.lda.gibbs.in_blocks import Blocks
 from topicloom.numerics.rng import Purpose
-from topicloom.scale.cluster import Ref, WorkersLostError
+from topicloom.scale.cluster import Ref, StoreFullError, WorkersLostError
 from topicloom.scale.parts import DENSE, LISTS
 from topicloom.scale.worker import Source, Visit
 
@@ -102,8 +102,8 @@ class ShardedChain:
         self._prior: Prior = prior
         self._sent: Prior | None = None
         self._start: Callable[[], None] = lambda: None
-        self._calls: list[_Call] = []  # since the start
-        self._kept: tuple[int, list[Ref]] | None = None  # after so many of these, each shard's topics
+        self._calls: list[_Call] = []  # since the start, or since the copy
+        self._kept: list[Ref] | None = None  # a copy of each shard's topics, near this process
         self._kept_at, self._took = time.monotonic(), 0.0
 
     # -- calls ---------------------------------------------------------------------------------------------------
@@ -177,6 +177,7 @@ class ShardedChain:
         stored = path is not None and path.exists()
         digest = read_digest(path) if path is not None and stored else ""
         first_draws = np.concatenate(([0], np.cumsum(self.of.n_draws(self.corpus, self.beside))))
+
         def sources(worker: int, path: str | None) -> dict[int, Source]:
             found = {}
             for s, (start, stop) in enumerate(self.shards):
@@ -212,20 +213,15 @@ class ShardedChain:
 
     def start_again(self) -> None:
         """On other workers: from the last topics that were kept, or from the start, and the sweeps since then."""
-        done, prior = 0, self._prior
+        prior = self._prior
         if self._kept is not None:
-            done, refs = self._kept
-            try:
-                self._hold()
-                for s, ref in enumerate(refs):
-                    self.get([self.call(self.worker_of(s), "set_topics", s, ref)])
-            except WorkersLostError:
-                self._kept = None
-                raise
+            self._hold()
+            for s, ref in enumerate(self._kept):
+                self.get([self.call(self.worker_of(s), "set_topics", s, ref)])
         else:
             self._begin()
         self.topic[:] = np.sum(self._all("totals"), axis=0)
-        for call in self._calls[done:]:
+        for call in self._calls:
             self._sweep(call)
         self.set_prior(prior)
 
@@ -238,13 +234,16 @@ class ShardedChain:
             self._sent = prior
 
     def _keep(self) -> None:
-        """Keep a copy of the topics, if the last one is old."""
+        """Keep a copy of the topics, if the last one is old. Where there is no room for it the last one stays."""
         now = time.monotonic()
         if now - self._kept_at < max(_KEEP_EVERY, _COSTS * self._took):
             return
         refs = [self.call(self.worker_of(s), "topics", s) for s in range(len(self.shards))]
-        self.place.cluster.wait(refs)
-        self._kept = len(self._calls), refs
+        try:
+            self.place.cluster.wait(refs)
+            self._kept, self._calls = refs, []
+        except StoreFullError:
+            pass
         self._kept_at = time.monotonic()
         self._took = self._kept_at - now
 

@@ -17,6 +17,10 @@ class WorkersLostError(Exception):
     """A worker has gone away with what it held; the message says which, and why."""
 
 
+class StoreFullError(WorkersLostError):
+    """A result has been lost as there was no room for it where results are kept; its worker may be there."""
+
+
 class Cluster(Protocol):
     """Workers that can be called."""
 
@@ -34,7 +38,7 @@ class Cluster(Protocol):
         """Results; raises WorkersLostError if some will never be there."""
 
     def wait(self, refs: list[Ref]) -> None:
-        """Wait until results are there; they stay where they are. Raises WorkersLostError."""
+        """Wait until results are near this process, where they outlive the workers. Raises WorkersLostError."""
 
     def put(self, value: Any) -> Ref:
         """A reference to a value that several calls take."""

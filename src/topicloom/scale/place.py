@@ -1,5 +1,6 @@
 """A fit on workers: what is refused, and the sampler whose states lie there."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,13 +12,14 @@ from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Key, Sampler
 from topicloom.engine.shards import document_shards
-from topicloom.errors import InputError, WorkersLostWarning, warn
+from topicloom.errors import InputError, WorkersLostWarning, counted, warn
 from topicloom.lda.gibbs.in_blocks import Blocks, sweeps_of
 from topicloom.scale import sums
 from topicloom.scale.chain import ShardedChain
-from topicloom.scale.cluster import Cluster, WorkersLostError
+from topicloom.scale.cluster import Cluster, StoreFullError, WorkersLostError
 
 _TRIES = 20  # losses of workers, after which a fit gives up
+_PAUSE, _LONGEST = 0.1, 30.0  # seconds until there may be room where results are kept
 
 
 class Workers:
@@ -86,13 +88,17 @@ class Held:
                 raise InputError(
                     f"workers were lost {_TRIES} times, the last one so: {lost}. The fit gives up."
                 ) from lost
-            warn(
-                f"a worker was lost ({lost}); the fit repeats the sweeps since the last copy of its topics, on new "
-                "workers. Its result does not change.",
-                WorkersLostWarning,
-            )
+            what = "a worker was lost"
+            if isinstance(lost, StoreFullError):  # by others, too, who may make room
+                time.sleep(min(_PAUSE * 2**self._lost, _LONGEST))
+                what = "the object store was full"
             try:
                 self._start()
+                warn(
+                    f"{what} ({lost}); the fit repeats the sweeps since the last copy of its topics, on "
+                    f"{counted(self.n_started, 'workers')}. Its result does not change.",
+                    WorkersLostWarning,
+                )
                 for chain in self.chains.values():
                     chain.start_again()
                 return
