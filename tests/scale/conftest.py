@@ -27,7 +27,10 @@ class TwoNodes:
         self.cluster = Cluster(
             initialize_head=True,
             head_node_args={
-                "num_cpus": 2, "object_store_memory": 100 << 20, "include_dashboard": False, "_system_config": NOTICED_SOON,
+                "num_cpus": 2,
+                "object_store_memory": 100 << 20,
+                "include_dashboard": False,
+                "_system_config": NOTICED_SOON,
             },
         )
         self.address: str = self.cluster.address

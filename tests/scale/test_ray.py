@@ -5,8 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 
+import numpy as np
 import pytest
 
 from tests.scale.test_chain import CORPUS, GROUPS, KEPT, LABELS, SHORT, same
@@ -22,6 +26,20 @@ def workers(chain) -> list[int]:
     """Processes of the workers of a chain."""
     place = chain.state.place
     return place.cluster.get([place.cluster.call(w, "process") for w in range(place.n_started)])
+
+
+def alive(process: int) -> bool:
+    try:
+        return "zombie" not in Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until(happened) -> None:
+    until = time.monotonic() + 60.0
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -43,18 +61,22 @@ def test_any_number_of_workers_on_two_nodes_gives_the_bits_of_a_thread(ray_clust
             assert same(one, make().fit(CORPUS, *args, **given))
 
 
-def test_killed_workers_change_nothing(ray_cluster) -> None:
-    killed = []
+def test_workers_killed_at_random_moments_change_nothing(ray_cluster) -> None:
+    random, kills = np.random.default_rng(7), []
 
-    def kill(chain) -> None:
-        if chain.sweep not in killed and chain.sweep % 3 == 0:
-            killed.append(chain.sweep)
-            os.kill(workers(chain)[chain.sweep % 2], signal.SIGKILL)
+    def kill(process: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+    def aim(chain) -> None:
+        if len(kills) < 10 and chain.sweep == 3 * (len(kills) + 1):
+            kills.append(Timer(random.uniform(0.0, 0.03), kill, [workers(chain)[random.integers(2)]]))
+            kills[-1].start()
 
     more = KEPT | {"max_iter": 31}
     with scale.ray(n_workers=2), pytest.warns(WorkersLostWarning, match="the fit repeats the sweeps"):
-        two = LDA(6, **more).fit(CORPUS, callbacks=[kill])
-    assert len(killed) == 10
+        two = LDA(6, **more).fit(CORPUS, callbacks=[aim])
+    assert len(kills) == 10
     assert same(LDA(6, **more).fit(CORPUS), two)
 
 
@@ -64,7 +86,9 @@ def test_a_node_that_goes_away_changes_nothing(ray_cluster) -> None:
     def lose(chain) -> None:
         if chain.sweep == 5 and not lost:
             lost.append(chain.sweep)
+            there = workers(chain)
             ray_cluster.lose_node()
+            wait_until(lambda: any(not alive(process) for process in there))  # they notice it by themselves
 
     with scale.ray(), pytest.warns(WorkersLostWarning):
         two = LDA(6, **KEPT).fit(CORPUS, callbacks=[lose])

@@ -1,5 +1,6 @@
 """Workers as Ray actors."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from topicloom.scale.cluster import Ref, StoreFullError, WorkersLostError
 from topicloom.scale.tasks import needed_ray
 from topicloom.scale.worker import Worker
 
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
 _PATIENCE = 60.0  # seconds for actors to start, after which those that have are enough
 
 
@@ -28,22 +30,21 @@ class RayCluster:
         return n_cpus if self._wanted is None else min(self._wanted, n_cpus)
 
     def start(self, n_workers: int, *args: Any) -> int:
-        self.stop()
         ray, options = self._ray, {} if self._memory is None else {"memory": self._memory}
         with _losses(ray):
+            kept = self._alive(self._actors)
             n, shared = min(n_workers, self.n_workers), [ray.put(arg) for arg in args]
             actor = ray.remote(Worker).options(num_cpus=1, scheduling_strategy="SPREAD", **options)
-            started = [actor.remote(*shared) for _ in range(n)]
+            started = [*kept, *(actor.remote(*shared) for _ in range(n - len(kept)))]
             there = self._alive(started)
         if not there:
             raise InputError(
                 f"Ray started none of {n} workers within {_PATIENCE:.0f} s: a CPU of the cluster is needed for each"
                 + ("." if self._memory is None else f", and {self._memory / 1e9:.2f} GB of memory.")
             )
-        for one in started:
-            if one not in there:
-                ray.kill(one)
-        self._actors = there
+        for one in {*self._actors, *started}.difference(there):
+            ray.kill(one)
+        self._actors, self._methods = there, {}
         return len(there)
 
     def _alive(self, started: list[Any]) -> list[Any]:
@@ -108,11 +109,15 @@ def _losses(ray: Any) -> Iterator[None]:
         if isinstance(error.cause, full):
             raise StoreFullError(_said(error.cause)) from None
         if isinstance(error.cause, gone):  # of a call that was to have its result
-            raise WorkersLostError(_said(error.cause)) from None
+            raise WorkersLostError(_said(error)) from None
         if isinstance(error.cause, Exception):
             raise error.cause from None
         raise
 
 
 def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    """What is known of an end, in one line without colours."""
+    cause = getattr(error, "cause", None) or error
+    text = " ".join(_COLOURS.sub("", str(cause)).split())
+    at = text.find("The actor died because")
+    return f"{type(cause).__name__}: {text[max(at, 0) :][:200]}"

@@ -29,7 +29,7 @@ class Cluster(Protocol):
         """Workers that there can be."""
 
     def start(self, n_workers: int, *args: Any) -> int:
-        """End all workers and start others, with these arguments; returns how many there are now."""
+        """Start workers with these arguments in place of those that are lost; returns how many there are now."""
 
     def call(self, worker: int, method: str, *args: Any, returns: int = 1) -> Any:
         """Call a method; returns a reference to the result, or one to each of several."""

@@ -15,6 +15,12 @@ from topicloom.scale.actors import RayCluster
 from topicloom.scale.place import Workers
 from topicloom.scale.tasks import RayExecutor, needed_ray
 
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent anywhere
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # devices stay as they are when a task asks for none
+    "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # of calls that nobody waits for any more
+}
+
 
 @contextmanager
 def ray(
@@ -59,8 +65,8 @@ def ray(
     for name, value in (("n_workers", n_workers), ("worker_memory", worker_memory)):
         if value is not None:
             check_whole(name, value, 1)
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    for name, setting in _SETTINGS.items():
+        os.environ.setdefault(name, setting)
     module = needed_ray()
     with ExitStack() as stack:
         if not module.is_initialized():
