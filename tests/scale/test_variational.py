@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.lda.variational_fits import small_corpus, small_counts
-from topicloom import CompoundLDA, VariationalLDA, resume
+from topicloom import CompoundLDA, VariationalLDA, resume, scale
 from topicloom.corpus._executors import using
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.engine import places
@@ -107,3 +107,13 @@ def test_what_is_small_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_passes_over_pairs_do_not_run_in_tasks(method: str) -> None:
     with places.using(Workers(InProcess(2))), pytest.raises(InputError, match="does not run on a cluster"):
         VariationalLDA(4, method=method).fit(CORPUS)
+
+
+@pytest.mark.ray
+def test_ray_gives_the_bits_of_one_process(ray_cluster) -> None:
+    one = VariationalLDA(4, method="svb", learn_priors=True, **QUICK).fit(CORPUS)
+    for n_workers in (1, 2):
+        with scale.ray(n_workers=n_workers):
+            two = VariationalLDA(4, method="svb", learn_priors=True, **QUICK).fit(CORPUS)
+            assert same(one, two)
+            assert np.array_equal(one.transform(CORPUS), two.transform(CORPUS))
