@@ -7,7 +7,6 @@ from tests.scale.test_chain import CORPUS, GROUPS, Failing, same
 from topicloom import LDA, CompoundLDA, Converged
 from topicloom.engine import places
 from topicloom.errors import WorkersLostWarning
-from topicloom.scale.cluster import InProcess
 from topicloom.scale.place import Workers
 
 LONG = {"n_shards": 4, "max_iter": 41, "trace_every": 10, "random_state": 1}
@@ -36,8 +35,6 @@ def test_what_is_learned_has_the_bits_of_one_process(case: str) -> None:
     one = make().fit(CORPUS, *args, **given)
     whole = Failing(3, set())
     with places.using(Workers(whole)):
-        assert all_same(one, make().fit(CORPUS, *args, **given))
-    with places.using(Workers(InProcess(2))):
         assert all_same(one, make().fit(CORPUS, *args, **given))
     lost = {whole.calls // 3, whole.calls - 20}  # in a sweep, and where counts are read in the end
     with places.using(Workers(Failing(3, lost))), pytest.warns(WorkersLostWarning):

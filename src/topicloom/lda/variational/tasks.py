@@ -71,8 +71,12 @@ def _fit(topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, task: T
     n_docs, n_topics = doc.shape
     out = Fitted(np.empty_like(doc), np.empty(len(word)), np.empty(n_docs), np.empty(n_docs))
     pairs = PairIndex(ptr, word, count, word, ptr, ptr)  # the order by word is not needed
-    prior, scratch = DocumentPrior(as_input(alpha), as_input(task.alpha_row)), np.empty((2, n_topics))
-    vb.fit_documents(0, n_docs, pairs, topics, prior, plain, work, doc, out, *scratch)
+    prior, sums, before = (
+        DocumentPrior(as_input(alpha), as_input(task.alpha_row)),
+        np.empty(n_topics),
+        np.empty(n_topics),
+    )
+    vb.fit_documents(0, n_docs, pairs, topics, prior, plain, work, doc, out, sums, before)
     return doc, out
 
 
