@@ -92,8 +92,8 @@ def rows_of(name: str, corpus: Corpus, n_topics: int, given: argparse.Namespace)
         old.sweep(given.more)
         moved = float(np.mean(old.state.z != settled))
         rows.append(
-            [name, str(n_topics), arm.name, f"{run.values[-1]:.4f}", reached(run.values, goal), f"{old.nanoseconds():.1f}",
-             f"{np.mean(old.values[given.more // 2 :]):.4f}", f"{moved:.4f}"]
+            [name, str(n_topics), arm.name, f"{run.values[-1]:.4f}", reached(run.values, goal),
+             f"{old.nanoseconds():.1f}", f"{np.mean(old.values[given.more // 2 :]):.4f}", f"{moved:.4f}"]
         )  # fmt: skip
         say(" | ".join(rows[-1]))
     return rows

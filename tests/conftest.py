@@ -5,6 +5,7 @@ import os
 import pytest
 
 os.environ["TOPICLOOM_QUIET"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads where nothing is said: two processes test at once
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from topicloom import evaluation as evaluation
     from topicloom import explore as explore
     from topicloom import mallet as mallet
+    from topicloom import scale as scale
     from topicloom.corpus import Corpus as Corpus
     from topicloom.corpus import as_corpus as as_corpus
     from topicloom.corpus import from_anndata as from_anndata
@@ -59,7 +60,7 @@ _HOME = {
     "load": "topicloom.models",
     "resume": "topicloom.models",
 }
-_MODULES = {name: f"topicloom.{name}" for name in ("cells", "datasets", "evaluation", "explore", "mallet")}
+_MODULES = {name: f"topicloom.{name}" for name in ("cells", "datasets", "evaluation", "explore", "mallet", "scale")}
 _MODULES |= {"estimates": "topicloom.engine.estimates", "memory": "topicloom.lda.memory"}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

@@ -47,10 +47,11 @@ def test_no_model_has_many_parameters(name: str) -> None:
 OTHER_TYPES = {
     "method", "sampler", "loss", "sampler_options",  # choices of its own
     "max_iter",  # VariationalLDA stops by tol, not when chains agree
+    "n_shards",  # "auto" where any number of shards is exact
     "doc_topic_prior", "topic_word_prior",  # of labels α is one number and β is never learned
 }  # fmt: skip
 OTHER_DEFAULTS = {
-    "n_components", "method", "sampler", "loss", "loss_weight", "topic_word_prior",
+    "n_components", "method", "sampler", "loss", "loss_weight", "topic_word_prior", "n_shards",
     "estimator", "max_iter", "burn_in", "thin",  # a supervised chain settles in fewer sweeps, and keeps samples
 }  # fmt: skip
 

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import topicloom
 from tests.oracles import lda as oracle
-from topicloom import LDA, datasets
+from topicloom import LDA, CompoundLDA, LabeledLDA, datasets
 from topicloom.corpus import Corpus
 from topicloom.engine import blocks as tokens_in_blocks
 from topicloom.engine import shards as blocks
@@ -350,3 +351,28 @@ def test_a_chain_goes_to_the_next_sweep_that_asks_for_something(corpus: Corpus, 
     run_chains(kernel, corpus, [again], plan, callbacks=[lambda chain: every.append(chain.sweep)])
     assert every == list(range(1, 39))
     np.testing.assert_array_equal(chain.state.z, again.state.z)
+
+
+# -- how many --------------------------------------------------------------------------------------------------------
+
+
+def test_large_corpora_have_several_shards_unless_told() -> None:
+    edges = {0: 1, 1: 1, 2**19 - 1: 1, 2**19: 2, 2**23 - 1: 2, 2**23: 4, 2**27: 8, 10**11: 32}
+    assert {n: blocks.shards_for(0, n) for n in edges} == edges
+    assert blocks.shards_for(3, 10) == 3
+
+
+@pytest.mark.parametrize("model", [LDA(3), CompoundLDA(3), LabeledLDA()], ids=lambda model: type(model).__name__)
+def test_a_fit_takes_as_many_as_the_tokens_ask_for(model, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same chain as with that number, whatever the threads."""
+    given = {
+        LabeledLDA: {"y": [["a", "b"]] * corpus.n_docs},
+        CompoundLDA: {"groups": ["a", "b"] * (corpus.n_docs // 2)},
+    }.get(type(model), {})
+    monkeypatch.setattr(blocks, "_NOT_CUT", (corpus.n_tokens.bit_length() - 1) - 4)
+    model.set_params(max_iter=4, burn_in=None, random_state=2)
+    found = [
+        clone(model).set_params(n_jobs=n_jobs, n_shards=n_shards).fit(corpus, **given).fingerprint_
+        for n_jobs, n_shards in ((1, "auto"), (2, "auto"), (1, 2), (1, 1))
+    ]
+    assert found[0] == found[1] == found[2] != found[3]

@@ -6,11 +6,21 @@ import threading
 import time
 from itertools import pairwise
 
+import joblib
 import numpy as np
 import pytest
 
 from topicloom.engine import threads as parallel
-from topicloom.engine.threads import add_moves, cut, private, run_parallel, run_rounds, run_steps
+from topicloom.engine.threads import (
+    add_moves,
+    cut,
+    private,
+    resolve_jobs,
+    run_parallel,
+    run_rounds,
+    run_steps,
+    threads_for,
+)
 from topicloom.errors import InputError
 
 
@@ -248,6 +258,7 @@ def test_cuts_are_even_and_leave_nothing_out() -> None:
 
 IN_A_THREAD = """
 import threading
+import joblib
 import numpy as np
 from topicloom import LDA
 
@@ -297,3 +308,19 @@ def test_threads_that_cannot_be_had(run, monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(InputError, match="does not let this process have 4 threads: take a smaller n_jobs"):
         run(done.append, range(4), 4)
     assert done == []
+
+
+# -- how many --------------------------------------------------------------------------------------------------------
+
+
+def test_threads_where_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All processors, or what the environment or joblib says; one in a worker of joblib."""
+    cores = resolve_jobs(-1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert [threads_for(n) for n in (None, 1, 2, -1)] == [3, 1, 2, cores]
+    with joblib.parallel_config(n_jobs=5):
+        assert threads_for(None) == 5
+    assert joblib.Parallel(2, prefer="threads")(joblib.delayed(threads_for)(n) for n in (None, 4)) == [1, 4]
+    for text in ("", "many", "0"):
+        monkeypatch.setenv("OMP_NUM_THREADS", text)
+        assert threads_for(None) == cores

@@ -10,18 +10,25 @@ from typer import BadParameter, Option
 from topicloom.errors import InputError
 
 
-def _sweeps(given: Any) -> Any:
-    """A number of sweeps, or "auto"."""
+def _number(given: Any) -> Any:
+    """A whole number, or "auto"."""
     try:
         return given if given == "auto" else int(given)
     except ValueError as error:
         raise BadParameter(f"{given!r} is neither a whole number nor auto.") from error
 
 
+Shards = Annotated[
+    Any,
+    Option(
+        "--shards", parser=_number, metavar="N|auto",
+        help="Parts of a sweep that threads share; every number is exact. auto goes by the tokens.",
+    ),
+]  # fmt: skip
 Sweeps = Annotated[
     Any,
     Option(
-        "--sweeps", "-n", parser=_sweeps, metavar="N|auto",
+        "--sweeps", "-n", parser=_number, metavar="N|auto",
         help="Sweeps over the corpus, or auto: until the chains agree, at most 10,000. auto needs several --chains.",
     ),
 ]  # fmt: skip
@@ -153,7 +160,7 @@ class Sampling:
         "cgs_p"
     )
     sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
-    shards: Annotated[int, Option(help="Parts of a sweep that threads share; every number is exact.")] = 1
+    shards: Shards = "auto"
     mh_steps: Annotated[int, Option(help="Proposals per token, for the samplers mh and warp.")] = 2
     method: Annotated[str, Option(help="gibbs, or a variational method: cvb0, cvb, cvb_exact, vb, scvb0, svb.")] = (
         "gibbs"
@@ -192,7 +199,6 @@ class Sampling:
             "doc_topic_prior": None if self.alpha is None else _numbers("--alpha", self.alpha),
             "topic_word_prior": self.beta,
             "learn_priors": self.learn,
-            "n_shards": self.shards,
             "n_chains": self.chains,
             "random_state": self.seed,
             "seed_words": None if self.seed_words is None else _seed_words(self.seed_words),
@@ -206,8 +212,11 @@ class Sampling:
                 sampler=self.sampler, sampler_options={"n_mh": self.mh_steps}, n_paths=self.paths,
                 burn_in=self.burn_in, thin=self.thin,
                 keep_draws=None if self.keep_draws is None else _names_of_draws(self.keep_draws),
+                n_shards=self.shards,
             )  # fmt: skip
         self._refuse_sampling()
+        if self.shards != "auto":
+            shared["n_shards"] = self.shards
         return VariationalLDA(**shared, method=self.method, tol=self.tol, batch_size=self.batch_size)  # type: ignore[arg-type]  # checked there
 
     def _refuse_sampling(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting, Sweeps
+from topicloom.cli._options import Cutting, Shards, Sweeps
 from topicloom.cli._reading import Inputs, Reading
 from topicloom.cli._run import Jobs, ModelDir, load_topics, say
 from topicloom.cli._tables import Output, rows_of, show_table, table_width
@@ -43,7 +43,7 @@ class Compounding:
     )
     thin: Annotated[int, Option(help="Sweeps between draws.")] = 5
     sampler: Annotated[str, Option(help="Sampler; auto picks one by the data.")] = "auto"
-    shards: Annotated[int, Option(help="Parts of a sweep that threads share; every number is exact.")] = 1
+    shards: Shards = "auto"
     estimator: Annotated[str, Option(help="How topics are computed from the samples: cgs_p (dense) or standard.")] = (
         "cgs_p"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from topicloom.cli._options import Cutting, Sweeps
+from topicloom.cli._options import Cutting, Shards, Sweeps
 from topicloom.cli._reading import Inputs, NewInputs, Reading
 from topicloom.cli._run import Jobs, ModelDir, load_topics, say
 from topicloom.cli._tables import Output, show_table, write_csv
@@ -37,9 +37,7 @@ class Labeling:
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 50
     thin: Annotated[int, Option(help="Sweeps between the samples that are averaged.")] = 5
     chains: Annotated[int, Option(help="Independent chains, which are averaged.")] = 1
-    shards: Annotated[
-        int, Option(help="Parts of a sweep that threads share. 1 is exact; more are an approximation.")
-    ] = 1
+    shards: Shards = "auto"
     seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
     method: Annotated[str, Option(help="gibbs, or the variational method cvb0.")] = "gibbs"
     beta: Annotated[float, Option(help="Dirichlet prior of words.", metavar="B")] = 0.1

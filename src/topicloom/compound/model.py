@@ -199,7 +199,7 @@ class CompoundLDA(CollectionModel):
         keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         n_paths: int = 1,
-        n_shards: int = 1,
+        n_shards: int | Literal["auto"] = "auto",
         sampler_options: parameters.SamplerOptions | None = None,
         method_options: MethodOptions | None = None,
         learn_priors: bool | None = None,

@@ -239,7 +239,7 @@ def _fitted(
 def _left_by(model: LDA) -> Begun | None:
     """Where a model's chain stands. One that needs more than z and priors to continue starts anew instead."""
     (chain,) = model.chains_
-    if model.burn_in is not None or model.n_shards > 1 or len(chain.state.z) > MOST_TOKENS:
+    if model.burn_in is not None or chain.shard_progress is not None or len(chain.state.z) > MOST_TOKENS:
         return None
     return Begun(chain.sweep, chain.state.z, chain.prior.alpha, chain.prior.beta, chain.prior.beta_sum)
 

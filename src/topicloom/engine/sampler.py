@@ -30,7 +30,7 @@ class Key(NamedTuple):
 class Schedule(NamedTuple):
     """How a sweep is made: all of it is part of the model, except for the number of threads, which changes nothing."""
 
-    n_shards: int = 1
+    n_shards: int = 1  # 0: as many as the corpus asks for
     n_jobs: int = 1
     n_mh: int = 2  # steps per token, of samplers that propose and accept
     exact: bool = True  # whether parts know their shares of the topics (``engine.exact_shards``) or lag behind

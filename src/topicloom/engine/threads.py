@@ -20,6 +20,23 @@ R = TypeVar("R")
 A = TypeVar("A", bound=AnyArray)
 
 
+def threads_for(n_jobs: int | None) -> int:
+    """Threads of a model: None is as many as this process has processors for itself, or as it was told to use.
+
+    ``joblib.parallel_config(n_jobs=…)`` and the variable OMP_NUM_THREADS tell it. In a worker of joblib it is one.
+    """
+    if n_jobs is not None:
+        return resolve_jobs(n_jobs)
+    if (joblib := sys.modules.get("joblib.parallel")) is not None:  # or nobody has told joblib anything
+        backend, configured = joblib.get_active_backend()
+        if backend.nesting_level:
+            return 1
+        if configured is not None:
+            return resolve_jobs(int(configured))
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdecimal() and int(told) > 0 else resolve_jobs(-1)
+
+
 def joblib_workers(n_jobs: int | None) -> int:
     """Workers of the backend that ``joblib.parallel_config`` has chosen; 0 if that is threads, which are ours."""
     from joblib.parallel import get_active_backend

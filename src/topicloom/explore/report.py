@@ -35,7 +35,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
         "seed_weight": "--seed-weight",
     },
     "fit-labels": {
-        **_SHARED, "method": "--method", "topic_word_prior": "--beta", "ranking": "--ranking",
+        **_SHARED, "method": "--method", "topic_word_prior": "--beta", "n_shards": "--shards", "ranking": "--ranking",
         "label_rule": "--label-rule", "n_labels": "--n-labels", "holdout": "--holdout",
         "n_label_topics": "--label-topics",
     },

@@ -19,7 +19,7 @@ from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
@@ -217,7 +217,7 @@ class HMM(SequenceModel):
         return self._sampling_plan(
             seed,
             burn_in=self.burn_in if self.method == "gibbs" else None,
-            schedule=Schedule(n_jobs=resolve_jobs(self.n_jobs)),
+            schedule=Schedule(n_jobs=threads_for(self.n_jobs)),
         )
 
     def _problem(self, corpus: Corpus, alphabet: sequences.Alphabet, seed: int) -> Problem:

@@ -18,7 +18,7 @@ from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Sampler
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.files.checks import Contents
 from topicloom.files.directories import Part
 from topicloom.files.manifests import LABELS
@@ -164,7 +164,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
         rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
         if self.method == "cvb0":
             return variational.fold_in(
-                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
+                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=threads_for(self.n_jobs),
                 alpha_row=rows,
             )  # fmt: skip
         return self._expected_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
@@ -187,7 +187,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
         rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
         if self.method == "cvb0":
             return alpha, variational.word_topics(
-                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=resolve_jobs(self.n_jobs),
+                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=threads_for(self.n_jobs),
                 alpha_row=rows,
             )  # fmt: skip
         return alpha, self._expected_word_topics(

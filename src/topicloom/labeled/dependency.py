@@ -10,7 +10,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimates import with_prior
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.files.checks import Contents
 from topicloom.labeled import stored_checks as _stored_checks
 from topicloom.labeled.documented import ATTRIBUTES, SHARED
@@ -134,7 +134,7 @@ class DependencyLDA(PriorLDA):
         as_words = Corpus(words=labels.astype(np.int32), doc_ptr=ptr, vocabulary=names, weights=weights[docs, labels])
         found = variational.fold_in(
             as_words, "cvb0", self._label_by_word, self._label_alpha, tol=_TOL, max_rounds=_ROUNDS,
-            n_jobs=resolve_jobs(self.n_jobs),
+            n_jobs=threads_for(self.n_jobs),
         )  # fmt: skip
         expected = product(with_prior(found, self._label_alpha), self.label_topics_)
         seen = self.label_counts_ > 0

@@ -31,9 +31,9 @@ keep_draws : str, list of str or dict, optional
     labels. A document without labels has equal shares.
 n_chains : int, default=1
     Independent chains. Labels keep their meaning, so φ is averaged over chains too.
-n_shards : int, default=1
-    Parts of a sweep, which threads can share, if ``method="gibbs"``. One part is exact. More are an approximation in
-    the totals of the labels alone.
+n_shards : int or "auto", default="auto"
+    Parts of a sweep, which threads can share, if ``method="gibbs"``. Sweeps are exact with any number of them. "auto"
+    goes by the tokens of the corpus, as for :class:`~topicloom.LDA`.
 predict_options : dict, optional
     How labels of new documents are found. ``method`` ("gibbs") is "gibbs", with ``burn_in`` (50), ``thin`` (5),
     ``n_samples`` (10), ``n_chains`` (1) and ``estimator`` ("cgs_p"), or "cvb0", with ``tol`` (0.03) and ``max_iter``

@@ -20,7 +20,7 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError
 from topicloom.files.directories import Stored
 from topicloom.labeled import labels as _label_files
@@ -100,7 +100,7 @@ class LabeledLDA(LabelClassifier):
         thin: int = 5,
         keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
-        n_shards: int = 1,
+        n_shards: int | Literal["auto"] = "auto",
         predict_options: parameters.PredictOptions | None = None,
         trace_every: int = 10,
         checkpoint_dir: str | Path | None = None,
@@ -177,7 +177,6 @@ class LabeledLDA(LabelClassifier):
         return Problem(
             corpus, corpus, self._sampler_for(corpus, sets, prior), lambda: prior, self._plan(seed), self.n_chains,
             {"K": sets.n_labels},
-            threads_by_chain=self.n_shards == 1,  # or they go to the shards of one chain after the other
             data=(classes, sets), beside=_label_files.labels_part(classes, sets),
         )  # fmt: skip
 
@@ -194,10 +193,12 @@ class LabeledLDA(LabelClassifier):
             raise InputError('label_rule="threshold" is tuned on held-out documents; give a holdout above 0.')
         if self.method == "cvb0" and self.keep_draws is not None:
             raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
-        if self.method == "cvb0" and self.n_shards > 1:
-            raise InputError('n_shards above 1 is for sampling; use method="gibbs", or leave it at 1.')
-        n_jobs = resolve_jobs(self.n_jobs)
-        return self._sampling_plan(seed, schedule=Schedule(self.n_shards, n_jobs if self.n_shards > 1 else 1))
+        n_shards = parameters.shards_of(self.n_shards)
+        if self.method == "cvb0":
+            if n_shards > 1:
+                raise InputError('n_shards above 1 is for sampling; use method="gibbs", or leave it out.')
+            return self._sampling_plan(seed, schedule=Schedule())
+        return self._sampling_plan(seed, schedule=Schedule(n_shards, threads_for(self.n_jobs)))
 
     def _prior(self, corpus: Corpus, sets: LabelSets) -> Prior:
         k = sets.n_labels

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus.corpus import Corpus
@@ -15,7 +15,7 @@ from topicloom.engine.multipath import DOC_TOPIC_PATHS, DocTopicPaths, repeated,
 from topicloom.engine.run import Callback, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError, warn
 from topicloom.lda import memory
 from topicloom.lda.gibbs import get_sampler, sampler_names
@@ -61,9 +61,10 @@ class LDA(PlainTopics):
     n_paths : int, default=1
         Paths per chain: assignments of topics to all tokens that share their topic-word counts. The posterior of φ is
         then proportional to P(φ) P(w | φ)^n_paths, sharper about what fits the data best.
-    n_shards : int, default=1
+    n_shards : int or "auto", default="auto"
         Parts into which documents and words are cut so that threads can share a sweep. An exact sampler stays exact
-        with any number of them. The number is part of the model: another one gives another chain.
+        with any number of them. The number is part of the model: another one gives another chain. "auto" goes by the
+        tokens of the corpus alone: one shard, two from 524,288 tokens on, four from 8,388,608, and so on.
     sampler_options : dict, default=None
         Options of the sampler.
 
@@ -211,7 +212,7 @@ class LDA(PlainTopics):
         keep_draws: draws.KeepDraws | None = None,
         n_chains: int = 1,
         n_paths: int = 1,
-        n_shards: int = 1,
+        n_shards: int | Literal["auto"] = "auto",
         sampler_options: parameters.SamplerOptions | None = None,
         learn_priors: bool | None = None,
         seed_words: inputs.SeedWords | None = None,
@@ -305,7 +306,7 @@ class LDA(PlainTopics):
             seed,
             learn_alpha=learn_alpha,
             learn_beta=learn_beta,
-            schedule=Schedule(self.n_shards, resolve_jobs(self.n_jobs), self._n_mh()),
+            schedule=Schedule(parameters.shards_of(self.n_shards), threads_for(self.n_jobs), self._n_mh()),
             n_paths=self.n_paths,
         )
 
@@ -336,7 +337,6 @@ class LDA(PlainTopics):
             plan=self._plan(seed),
             n_chains=self.n_chains,
             sizes={"K": self.n_components},
-            threads_by_chain=self.n_shards == 1,  # or they go to the shards of one chain after the other
             note=lambda: self._needs(corpus),
         )
 
@@ -359,12 +359,6 @@ class LDA(PlainTopics):
             n_mh=self._n_mh(), averaged=self.burn_in is not None, n_paths=self.n_paths,
             draws=self._draw_bytes(corpus),
         )  # fmt: skip
-        n_jobs = resolve_jobs(self.n_jobs)
-        if n_jobs > self.n_shards * self.n_chains == 1:
-            return (
-                f"{needed}\nthreads: {n_jobs} for estimates, one for sweeps; with n_shards (--shards) above 1 they "
-                "share sweeps, too (docs/performance/samplers.md#on-threads)."
-            )
         return str(needed)
 
     def _draw_bytes(self, corpus: Corpus) -> int:

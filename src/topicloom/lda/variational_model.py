@@ -16,7 +16,7 @@ from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError, warn
 from topicloom.files.directories import Part
 from topicloom.files.manifests import CORPUS, chain_role
@@ -365,7 +365,7 @@ def variational_plan(model: Any, seed: int, learn_alpha: bool, learn_beta: bool,
         learn_every=5,
         trace_every=model.trace_every,
         checkpoint_every=model.checkpoint_every,
-        schedule=Schedule(model.n_shards, resolve_jobs(model.n_jobs)),
+        schedule=Schedule(model.n_shards, threads_for(model.n_jobs)),
     )
 
 
@@ -401,7 +401,7 @@ def variational_fold(
     alpha, rows = model._document_prior(corpus)
     fold: Callable[..., FloatArray] = word_topics if by_word else fold_in
     return fold(
-        corpus, mode, model._by_word, alpha, tol=tol, max_rounds=10 * max_rounds, n_jobs=resolve_jobs(model.n_jobs),
+        corpus, mode, model._by_word, alpha, tol=tol, max_rounds=10 * max_rounds, n_jobs=threads_for(model.n_jobs),
         alpha_row=rows,
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
 from topicloom.medlda import stored_checks as _stored_checks
@@ -189,7 +189,7 @@ class SupervisedTopics(TopicModel):
     def _plan(self, seed: int) -> Plan:
         """Check every parameter; what is left to check depends on the data."""
         parameters.check_parameters(self)
-        n_jobs = resolve_jobs(self.n_jobs) if self.n_shards > 1 else 1
+        n_jobs = threads_for(self.n_jobs) if self.n_shards > 1 else 1
         return self._sampling_plan(seed, schedule=Schedule(self.n_shards, n_jobs, self._sampling()["n_mh"]))
 
     def _sampling(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """One chain on several workers: the same sweeps as on threads, bit for bit.
 
 Shards of documents stay in their workers with their topics. Parts of the words go from worker to worker with their
-counts, round by round, as ``engine.exact_shards`` has it on threads. Where parts meet, one number per topic and part travels to
-all. All calls of a run of sweeps are made at once; each waits for the results that it takes, and no others.
+counts, round by round, as ``engine.exact_shards`` has it on threads. Where parts meet, one number per topic and part
+travels to all. All calls of a run of sweeps are made at once; each waits for the results that it takes, and no others.
 
 What a call returns follows from the topics, the prior and the number of the sweep alone. So a chain that has lost a
 worker begins again from a copy of its topics, or from its start, and makes the same sweeps.

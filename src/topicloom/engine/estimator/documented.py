@@ -14,7 +14,8 @@ checkpoint_dir : str or Path, optional
 checkpoint_every : int, default=50
     Sweeps between checkpoints.
 n_jobs : int, optional
-    Threads. They change no result. None uses one, -1 all processors.
+    Threads. They change no result. None and -1 use all processors of this process. None uses fewer where
+    ``joblib.parallel_config`` or OMP_NUM_THREADS say so, and one in a worker of joblib.
 random_state : int or numpy.random.RandomState, optional
     The seed. None draws one, which is then in ``seed_``.
 verbose : int, default=0

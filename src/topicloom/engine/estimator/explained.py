@@ -19,7 +19,7 @@ from topicloom.corpus.places import places
 from topicloom.engine import word_topics
 from topicloom.engine.estimator.names import Names, Topic
 from topicloom.engine.expected_counts import expected_word_counts
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError
 
 _ENTRIES = 1 << 22  # distinct words × topics of the documents that are explained together
@@ -105,7 +105,7 @@ class ExplainedTopics:
         self, corpus: Corpus, phi_by_word: FloatArray, alpha: FloatArray, rows: Int32Array | None, seed: int
     ) -> FloatArray:
         """As ``_expected_counts``, from the same γ or samples, by distinct word."""
-        how, n_jobs = self._prediction(), resolve_jobs(self.n_jobs)  # type: ignore[attr-defined]  # a topic model's
+        how, n_jobs = self._prediction(), threads_for(self.n_jobs)  # type: ignore[attr-defined]  # a topic model's
         if how.method == "cvb0":
             return expected_word_counts(
                 corpus, phi_by_word, alpha, alpha_row=rows, tol=how.tol, max_iter=how.max_iter, n_jobs=n_jobs

@@ -27,7 +27,8 @@ from topicloom.engine.estimator.names import NamedTopics, SavedNames
 from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
-from topicloom.engine.threads import joblib_workers, resolve_jobs
+from topicloom.engine.shards import shards_for
+from topicloom.engine.threads import joblib_workers, threads_for
 from topicloom.errors import StorageError
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
 from topicloom.files.manifests import CORPUS, MANIFEST, MODEL, chain_role
@@ -47,6 +48,14 @@ class Problem(NamedTuple):
     data: Any = None  # what a model was given beside the corpus: labels, targets, an alphabet
     beside: Mapping[str, Part] = {}  # the same, as files
     note: Callable[[], str] | None = None  # what the run will need; raises if that is more than there is
+
+
+def _in_shards(problem: Problem) -> Plan:
+    """The plan, with as many shards as the corpus asks for, if the model leaves that open."""
+    plan = problem.plan
+    return replace(plan, schedule=plan.schedule._replace(
+        n_shards=shards_for(plan.schedule.n_shards, problem.sampled.n_tokens)
+    ))  # fmt: skip
 
 
 class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, JudgedChains, BaseEstimator):  # type: ignore[misc]
@@ -164,6 +173,7 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
     ) -> Self:  # fmt: skip
         """Run the problem's chains to their end, from their start or as far as they have ``begun``, and publish."""
         started = time.perf_counter()
+        problem = problem._replace(plan=_in_shards(problem))
         with places.staying(self, problem) as stay:
             chains, run = self._start(stay.problem) if begun is None else begun
             stay.take(chains)
@@ -199,7 +209,7 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
                     problem.sampled,
                     chains,
                     plan,
-                    n_jobs=resolve_jobs(self.n_jobs) if problem.threads_by_chain else 1,
+                    n_jobs=self._jobs_of_chains(problem),
                     callbacks=callbacks,
                     watch=shown.callbacks,
                     workers=joblib_workers(self.n_jobs) if stay.here else 0,
@@ -208,6 +218,12 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
                 more = None if interrupted else self._look_again(plan, chains)
         values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
         return plan, values, interrupted
+
+    def _jobs_of_chains(self, problem: Problem) -> int:
+        """Threads that have whole chains. Otherwise they share the sweeps of one chain after the other."""
+        n_jobs = threads_for(self.n_jobs)
+        by_chain = problem.plan.schedule.n_shards == 1 or problem.n_chains >= n_jobs
+        return n_jobs if problem.threads_by_chain and by_chain else 1
 
     def _publish_all(
         self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool,
@@ -337,6 +353,8 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters that an earlier version may have saved, by their present names."""
         found = parameters.present_names(cls, params)
+        if "n_shards" in parameters.parameters_of(cls):
+            found.setdefault("n_shards", 1)  # of versions that had one alone
         if "predict_options" in cls._OPTIONS:
             found["predict_options"] = parameters.restored_prediction(cls, found.get("predict_options"))
         return found

@@ -58,10 +58,24 @@ def flag(name: str, value: Any) -> None:
         raise InputError(f"{name}={shown(value)} must be True or False, or a whole number.")
 
 
+def shards(name: str, value: Any) -> None:
+    """A number of shards, or "auto"."""
+    if not isinstance(value, str):
+        check_whole(name, value, 1)
+    elif value != "auto":
+        raise InputError(f'{name}={shown(value)} must be "auto" or a whole number of at least 1.')
+
+
+def shards_of(value: Any) -> int:
+    """Of a parameter that has been checked; 0 leaves it to the corpus (``engine.shards.shards_for``)."""
+    return 0 if value == "auto" else int(value)
+
+
 positive = number(LEAST, MOST)  # a number that calculations can bear
 
 _SHARED: Mapping[str, Check] = {  # parameters that several models have
-    **dict.fromkeys(("n_components", "thin", "n_chains", "n_paths", "n_shards"), whole(1)),
+    **dict.fromkeys(("n_components", "thin", "n_chains", "n_paths"), whole(1)),
+    "n_shards": shards,
     **dict.fromkeys(("trace_every", "checkpoint_every", "max_doc_update_iter"), whole(1)),
     **dict.fromkeys(("tol", "mean_change_tol"), number(0.0)),
     "estimator": choice(ESTIMATORS),

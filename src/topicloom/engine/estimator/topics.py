@@ -29,7 +29,7 @@ from topicloom.engine.fold_in import fold_in_corpus
 from topicloom.engine.multipath import DocTopicPaths, join_documents, repeated
 from topicloom.engine.probes import probes_of
 from topicloom.engine.run import Chain
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import threads_for
 from topicloom.errors import UnknownWordsWarning, counted, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.checks import Contents
@@ -138,7 +138,7 @@ class TopicModel(
             self.estimator if estimator is None else estimator,
             docs=docs,
             words=words,
-            n_jobs=resolve_jobs(self.n_jobs),
+            n_jobs=threads_for(self.n_jobs),
         )
         return counts
 
@@ -234,7 +234,7 @@ class TopicModel(
         self, corpus: Corpus, phi_by_word: FloatArray, alpha: FloatArray, rows: Int32Array | None, seed: int
     ) -> FloatArray:
         """Expected topic counts [D, K] of documents, given topics [V, K] and α."""
-        how, n_jobs = self._prediction(), resolve_jobs(self.n_jobs)
+        how, n_jobs = self._prediction(), threads_for(self.n_jobs)
         if how.method == "cvb0":
             return expected_counts(
                 corpus, phi_by_word, alpha, alpha_row=rows, tol=how.tol, max_iter=how.max_iter, n_jobs=n_jobs
@@ -259,7 +259,7 @@ class TopicModel(
         from topicloom.evaluation.predictive import completion_perplexity  # a fit needs none of it
 
         return completion_perplexity(
-            topics, alpha, corpus, alpha_row=rows, seed=self.seed_, n_jobs=resolve_jobs(self.n_jobs), **how._asdict()
+            topics, alpha, corpus, alpha_row=rows, seed=self.seed_, n_jobs=threads_for(self.n_jobs), **how._asdict()
         )
 
     # -- shown ---------------------------------------------------------------------------------------------------

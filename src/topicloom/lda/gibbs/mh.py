@@ -81,8 +81,8 @@ def sweep_block(
 ) -> None:  # fmt: skip
     """Take ``n_mh`` steps of each kind for every token of a block.
 
-    ``by_word`` and ``by_doc`` leave out one of the proposals, for tests. ``of_part`` has the share of each topic that the
-    words' part has. ``work`` returns how many tokens changed and how many topics were proposed.
+    ``by_word`` and ``by_doc`` leave out one of the proposals, for tests. ``of_part`` has the shares of the topics that
+    the words' part has. ``work`` returns how many tokens changed and how many topics were proposed.
     """
     words, doc_ptr, z, word_topic, topic = tokens.words, tokens.doc_ptr, state.z, state.word_topic, state.topic
     alpha, alpha_row, beta, beta_sum = prior.alpha, prior.alpha_row, prior.beta, prior.beta_sum
