@@ -71,7 +71,7 @@ def load(path: PathLike) -> Any:
     Parameters
     ----------
     path : str or path
-        The directory.
+        The directory, or its address for fsspec, as "s3://bucket/model".
 
     Returns
     -------
@@ -106,7 +106,7 @@ def resume(
     Parameters
     ----------
     path : str or path
-        The directory: the ``checkpoint_dir`` of a fit, or a saved model that has its corpus.
+        The directory, or its address for fsspec: the ``checkpoint_dir`` of a fit, or a saved model that has its corpus.
     max_iter : int, default=None
         Sweeps in all. None leaves the number as it was.
     n_jobs : int, default=None
@@ -142,4 +142,5 @@ def resume(
     stored = Stored.open(path)
     changes = {"max_iter": max_iter, "n_jobs": n_jobs, "verbose": verbose, "keep_draws": keep_draws}
     given = {name: value for name, value in changes.items() if value is not None}
-    return model_class(stored)._resume(stored, given)
+    with stored.naming():
+        return model_class(stored)._resume(stored, given)

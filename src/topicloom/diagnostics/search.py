@@ -43,6 +43,7 @@ from topicloom.engine.independent import n_at_a_time, run_independent
 from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, counted
 from topicloom.files.arrays import as_path, cannot_write
+from topicloom.files.remote import is_url
 from topicloom.lda.gibbs.merged_start import sweeps_of_start, topics_of_start
 
 __all__ = ["Dropped", "Round", "TopicSearch", "search_topics"]
@@ -364,6 +365,10 @@ def _folder(checkpoint_dir: Any, random_state: Any) -> Path:
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise InputError(
             "checkpoint_dir needs a whole number as random_state: with another seed nothing that is kept could be used."
+        )
+    if is_url(checkpoint_dir):
+        raise InputError(
+            f"checkpoint_dir={checkpoint_dir!r} is an address; a search keeps its fits in a local directory."
         )
     folder = as_path(checkpoint_dir)
     try:

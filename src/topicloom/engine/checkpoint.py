@@ -32,7 +32,7 @@ _CHUNK = 1 << 20  # tokens looked at together
 
 
 def start_run(
-    folder: Path,
+    folder: str | Path,
     corpus: Corpus,
     kind: str,
     params: Mapping[str, Any],
@@ -46,7 +46,10 @@ def start_run(
 def read_corpus(stored: Stored) -> Corpus:
     """The corpus, if it is the one that the manifest names."""
     with stored.opening(CORPUS) as (path, digest):
-        return load_corpus(path, digest=digest)
+        corpus = load_corpus(path, digest=digest)
+    if stored.remote is not None and (is_mapped(corpus) or corpus.texts is not None):
+        stored.remote.keep()
+    return corpus
 
 
 def save_chain(run: Stored, sampler: Sampler, chain: Chain) -> None:

@@ -30,7 +30,7 @@ class Place(Protocol):
         """The fit, for as long as it lasts; refuses one that cannot run there."""
 
 
-class _Here:
+class Here:
     """This process."""
 
     here = True
@@ -63,7 +63,7 @@ def staying(model: Any, problem: Any) -> Iterator[Stay]:
     """The place of a fit."""
     place = _place.get()
     if place is None:
-        yield _Here(problem)
+        yield Here(problem)
     else:
         with place.hold(model, problem) as stay:
             yield stay

@@ -160,6 +160,7 @@ class Sampler:
     more_probes: Callable[..., int] = _no_more  # (corpus, state, extra): what is recorded beside ``engine.probes``
     block_samplers: range = range(0)  # numbers that its ``ShardProgress`` may name
     blocks: Any = None  # how it sweeps in blocks, which may be drawn in other processes (``lda.gibbs.in_blocks``)
+    in_tasks: bool = False  # whether what it does is done in tasks, which an executor may take (``corpus._executors``)
     # (corpus, state, prior, key, schedule, n_sweeps = 1, progress = None): sweeps from that of the key on; the report
     # is that of the last one. In how many calls they are made changes nothing, if each is given the progress that the
     # one before returned.

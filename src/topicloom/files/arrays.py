@@ -13,8 +13,9 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -28,6 +29,17 @@ _DTYPES = {
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 _NAMES = {name: kind for kind, name in _DTYPES.items()}
+
+
+class InPieces(Protocol):
+    """A vector that lies elsewhere and may be larger than memory: it is written to a file piece by piece."""
+
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int: ...
+
+    def pieces(self) -> Iterator[AnyArray]:
+        """All of it, in order."""
 
 
 def as_path(path: Any) -> Path:
@@ -95,8 +107,10 @@ def cannot_write(path: Path, error: OSError) -> StorageError:
     return StorageError(f"{path} cannot be written: {why}. {remedy}; what was there before has not been changed.")
 
 
-def write_arrays(path: Path, arrays: Mapping[str, AnyArray], info: Mapping[str, Any]) -> str:
+def write_arrays(path: Path, arrays: Mapping[str, AnyArray | InPieces], info: Mapping[str, Any]) -> str:
     """Write arrays with a JSON-able ``info`` and a digest of both; returns the digest."""
+    if any(hasattr(array, "pieces") for array in arrays.values()):
+        return _write_pieces(path, arrays, info)
     return _write(lambda digest: path, arrays, info)[1]
 
 
@@ -106,29 +120,62 @@ def write_named(folder: Path, stem: str, arrays: Mapping[str, AnyArray], info: M
     return path.name, digest
 
 
-def _write(place: Callable[[str], Path], arrays: Mapping[str, AnyArray], info: Mapping[str, Any]) -> tuple[Path, str]:
+def _write(place: Callable[[str], Path], arrays: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[Path, str]:
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(info, sort_keys=True)
     digest = _digest(plain, text)
-    header: dict[str, Any] = {"__metadata__": {"format": FORMAT, "info": text, "digest": digest}}
-    # Wide types first: then every array is aligned in the file.
-    order = sorted(plain, key=lambda name: (-plain[name].itemsize, name))
-    start = 0
-    for name in order:
-        end = start + plain[name].nbytes
-        kind = _NAMES[plain[name].dtype.newbyteorder("<").str]
-        header[name] = {"dtype": kind, "shape": plain[name].shape, "data_offsets": [start, end]}
-        start = end
-    head = json.dumps(header).encode()
-    head += b" " * (-len(head) % 8)
+    head, starts = _head({name: (a.dtype, a.shape) for name, a in plain.items()}, text, digest)
     path = place(digest)
     with replacing_file(path) as file:
-        file.write(len(head).to_bytes(8, "little") + head)
-        for name in order:
-            array = plain[name]
-            if array.size:
-                file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).data.cast("B"))
+        file.write(head)
+        for name in starts:
+            _write_array(file, plain[name])
     return path, digest
+
+
+def _write_pieces(path: Path, arrays: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+    """The same file, of which some arrays are never in memory as a whole: the digest is known when all is written."""
+    forms: dict[str, tuple[Any, tuple[int, ...]]] = {}
+    for name, array in arrays.items():
+        forms[name] = array.dtype, (len(array),) if hasattr(array, "pieces") else array.shape
+    text = json.dumps(info, sort_keys=True)
+    found = blake2b(text.encode(), digest_size=16)
+    head, starts = _head(forms, text, "0" * 2 * found.digest_size)
+    with replacing_file(path) as file:
+        for name in sorted(arrays):
+            file.seek(len(head) + starts[name])
+            found.update(_about(name, *forms[name]))
+            for piece in arrays[name].pieces() if hasattr(arrays[name], "pieces") else [arrays[name]]:
+                plain = np.ascontiguousarray(piece)
+                found.update(plain.data if plain.size else b"")
+                _write_array(file, plain)
+        file.seek(0)
+        file.write(_head(forms, text, found.hexdigest())[0])
+    return found.hexdigest()
+
+
+def _write_array(file: BinaryIO, array: AnyArray) -> None:
+    if array.size:
+        file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).data.cast("B"))
+
+
+def _head(
+    forms: Mapping[str, tuple[Any, tuple[int, ...]]], text: str, digest: str
+) -> tuple[bytes, dict[str, int]]:  # fmt: skip
+    """How a file with arrays of these types and shapes begins, and where each starts after that, in their order."""
+    header: dict[str, Any] = {"__metadata__": {"format": FORMAT, "info": text, "digest": digest}}
+    starts, start = {}, 0
+    # Wide types first: then every array is aligned in the file.
+    for name in sorted(forms, key=lambda name: (-forms[name][0].itemsize, name)):
+        dtype, shape = forms[name]
+        end = start + dtype.itemsize * prod(shape)
+        header[name] = {
+            "dtype": _NAMES[dtype.newbyteorder("<").str], "shape": shape, "data_offsets": [start, end]
+        }  # fmt: skip
+        starts[name], start = start, end
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    return len(head).to_bytes(8, "little") + head, starts
 
 
 def read_arrays(
@@ -229,9 +276,13 @@ def _digest(arrays: Mapping[str, AnyArray], text: str) -> str:
     digest = blake2b(text.encode(), digest_size=16)
     for name in sorted(arrays):
         array = arrays[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(_about(name, array.dtype, array.shape))
         digest.update(array.data if array.size else b"")
     return digest.hexdigest()
+
+
+def _about(name: str, dtype: Any, shape: tuple[int, ...]) -> bytes:
+    return f"{name} {dtype.str} {shape}".encode()
 
 
 def to_bytes(value: Any) -> AnyArray:

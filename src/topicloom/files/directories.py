@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +48,7 @@ from topicloom.files.manifests import (
     run_name,
     write_manifest,
 )  # fmt: skip
+from topicloom.files.remote import Remote, is_url
 
 if sys.platform != "win32":
     import fcntl
@@ -70,12 +71,37 @@ class Stored:
     folder: Path
     manifest: dict[str, Any]
     written: tuple[int, int] | None  # by which its manifest is told from another with the same content
+    remote: Remote | None = None  # where the directory is, if ``folder`` is a copy of it
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Stored":
+        if is_url(path):
+            remote = Remote(str(path))
+            with remote.naming():
+                return replace(cls.open(remote.folder), remote=remote)
         folder = as_path(path)
         written = _when_written(folder)
         return cls(folder, read_manifest(folder), written)
+
+    @property
+    def where(self) -> str | Path:
+        """The directory, as it was given."""
+        return self.folder if self.remote is None else self.remote.url
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Errors name the directory as it was given."""
+        with nullcontext() if self.remote is None else self.remote.naming():
+            yield
+
+    def push(self) -> None:
+        """Put what has changed to where the directory is, if ``folder`` is a copy of it."""
+        if self.remote is not None:
+            self.remote.push()
+
+    def again(self) -> "Stored":
+        """The directory as it is now."""
+        return replace(Stored.open(self.folder), remote=self.remote)
 
     @property
     def running(self) -> bool:
@@ -170,6 +196,7 @@ class Stored:
         """Write the checkpoint of a chain that runs."""
         arrays, info = part
         write_arrays(self.folder / checkpoint_name(index), arrays, {**info, "run": self.manifest["run"]})
+        self.push()
 
 
 def opened(path: str | os.PathLike[str], read: Callable[[Stored], Found]) -> Found:
@@ -177,7 +204,8 @@ def opened(path: str | os.PathLike[str], read: Callable[[Stored], Found]) -> Fou
     for attempt in range(_TRIES):
         stored = Stored.open(path)
         try:
-            return read(stored)
+            with stored.naming():
+                return read(stored)
         except StorageError:
             if attempt == _TRIES - 1 or not stored.is_saved_over():
                 raise
@@ -208,12 +236,24 @@ def _is_left(name: str) -> bool:
     return bool(SAVED.fullmatch(name) or TEMPORARY.fullmatch(name))
 
 
+@contextmanager
+def _kept_at(path: Any) -> Iterator[tuple[Path, Remote | None]]:
+    """A directory to write to. If it is at an address, a copy of it, which goes there in the end."""
+    if not is_url(path):
+        yield as_path(path), None
+        return
+    remote = Remote(path, names_only=True)
+    with remote.naming():
+        yield remote.folder, remote
+        remote.push()
+
+
 def save_model(
-    folder: Path, kind: str, params: Mapping[str, Any], seed: int, parts: Mapping[str, Part],
+    path: str | os.PathLike[str], kind: str, params: Mapping[str, Any], seed: int, parts: Mapping[str, Part],
     names: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """Write a model's files. Until all are there, a model that the directory has stays as it is."""
-    with _writing(folder):
+    with _kept_at(path) as (folder, _), _writing(folder):
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         if old is None and not is_free(folder):
             raise InputError(f"{folder} is not empty and not a topicloom directory; give another.")
@@ -228,16 +268,18 @@ def save_model(
         write_manifest(folder, about | {"run": run}, files, _plain_names(old, files))
 
 
-def start_run(folder: Path, kind: str, params: Mapping[str, Any], seed: int, data: Mapping[str, Part]) -> Stored:
+def start_run(
+    path: str | os.PathLike[str], kind: str, params: Mapping[str, Any], seed: int, data: Mapping[str, Part]
+) -> Stored:  # fmt: skip
     """Prepare a directory for checkpoints, with all the data that resuming needs."""
-    with _writing(folder):
+    with _kept_at(path) as (folder, remote), _writing(folder):
         if not is_free(folder):
             raise _not_free(folder)
         _clean(folder)
         files = _write_data(folder, data)
         about = {"kind": kind, "status": "running", "seed": seed, "params": params}
         write_manifest(folder, about | {"run": run_name(kind, seed, params, files)}, files)
-    return Stored.open(folder)
+    return replace(Stored.open(folder), remote=remote)
 
 
 def _not_free(folder: Path) -> InputError:
@@ -264,7 +306,8 @@ def restart_run(stored: Stored, kind: str, params: Mapping[str, Any]) -> Stored:
         run = old["run"] or run_name(old["kind"], old["seed"], params, files)
         about = old | {"kind": kind, "status": "running", "params": params, "run": run}
         write_manifest(stored.folder, about, files, _plain_names(old, files))
-    return Stored.open(stored.folder)
+    stored.push()
+    return stored.again()
 
 
 def save_names(stored: Stored, names: Mapping[str, Any] | None) -> None:
@@ -276,6 +319,7 @@ def save_names(stored: Stored, names: Mapping[str, Any] | None) -> None:
         files = _named_files(stored)
         run = old["run"] or run_name(old["kind"], old["seed"], old["params"], files)
         write_manifest(stored.folder, old | {"run": run, "names": names}, files, _plain_names(old, files))
+    stored.push()
 
 
 def _named_files(stored: Stored) -> dict[str, dict[str, str]]:
@@ -306,6 +350,7 @@ def finish_run(stored: Stored, n_chains: int, model: Part, names: Mapping[str, A
         write_manifest(
             folder, stored.manifest | {"status": "finished", "names": names}, files, _plain_names(now, files)
         )
+    stored.push()
 
 
 def _write_data(folder: Path, parts: Mapping[str, Part]) -> dict[str, dict[str, str]]:

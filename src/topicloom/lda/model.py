@@ -94,6 +94,7 @@ class LDA(PlainTopics):
         Sweeps between records of the joint probability.
     checkpoint_dir : str or path, default=None
         A new or empty directory for checkpoints, from which ``topicloom.resume`` continues, and for the finished model.
+        It may be an address of fsspec, as "s3://bucket/run".
     checkpoint_every : int, default=50
         Sweeps between checkpoints.
     n_jobs : int, default=None

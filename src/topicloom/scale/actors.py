@@ -8,7 +8,7 @@ from typing import Any
 
 from topicloom.errors import InputError, MemoryLimitError
 from topicloom.lda.memory_on_workers import text
-from topicloom.scale.cluster import Ref, WorkersLostError
+from topicloom.scale.cluster import Ref, StoreFullError, WorkersLostError
 from topicloom.scale.tasks import needed_ray
 from topicloom.scale.worker import Worker
 
@@ -91,7 +91,7 @@ class RayCluster:
 
     def wait(self, refs: list[Ref]) -> None:
         with _losses(self._ray):
-            self._ray.wait(refs, num_returns=len(refs))
+            self._ray.get(refs)  # arrays are not copied; what has been lost is noticed
 
     def put(self, value: Any) -> Ref:
         with _losses(self._ray):
@@ -109,14 +109,18 @@ def _losses(ray: Any) -> Iterator[None]:
     failures = ray.exceptions
     gone = (
         failures.RayActorError, failures.ObjectLostError, failures.WorkerCrashedError, failures.NodeDiedError,
-        failures.OutOfMemoryError, failures.ObjectStoreFullError, failures.OutOfDiskError, failures.RaySystemError,
-        failures.GetTimeoutError,
+        failures.OutOfMemoryError, failures.RaySystemError, failures.GetTimeoutError,
     )  # fmt: skip
+    full = failures.ObjectStoreFullError, failures.OutOfDiskError
     try:
         yield
+    except full as error:
+        raise StoreFullError(_said(error)) from None
     except gone as error:
         raise WorkersLostError(_said(error)) from None
     except failures.RayTaskError as error:
+        if isinstance(error.cause, full):
+            raise StoreFullError(_said(error.cause)) from None
         if isinstance(error.cause, gone):  # of a call that was to have its result
             raise WorkersLostError(_said(error)) from None
         if isinstance(error.cause, Exception):

@@ -9,7 +9,7 @@ worker begins again from a copy of its topics, or from its start, and makes the 
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,19 +21,25 @@ from topicloom.engine.documents_by_count import DocumentsByCount
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Schedule, ShardProgress
 from topicloom.engine.shards import document_shards
-from topicloom.engine.state import new_assignments
+from topicloom.engine.state import new_assignments, topic_dtype
 from topicloom.engine.threads import cut
+from topicloom.errors import StorageError
 from topicloom.files.arrays import file_of, read_digest
 from topicloom.lda.gibbs.in_blocks import Blocks
 from topicloom.numerics.rng import Purpose
-from topicloom.scale.cluster import Ref, WorkersLostError
+from topicloom.scale.cluster import Ref, StoreFullError, WorkersLostError
 from topicloom.scale.parts import DENSE, LISTS
 from topicloom.scale.worker import Source, Visit
 
 R = TypeVar("R")
 _NO_ROWS = np.zeros(0, np.int32)
 _KEEP_EVERY = 30.0  # seconds between copies of the topics that a chain can begin again from
+_PIECE = 1 << 24  # topics that travel at a time, from or to this process
 _COSTS = 20.0  # times what a copy takes, at least, between copies
+
+
+def _pieces(n: int) -> list[Range]:
+    return [(first, min(first + _PIECE, n)) for first in range(0, n, _PIECE)]
 
 
 class Topics:
@@ -51,6 +57,14 @@ class Topics:
 
     def __getitem__(self, tokens: AnyArray) -> AnyArray:
         return self._chain.topics_at(np.asarray(tokens, np.int64))
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(topic_dtype(self._chain.n_topics))
+
+    def pieces(self) -> Iterator[AnyArray]:
+        """All of them in order, a bounded number at a time, as a file takes them."""
+        return self._chain.topics_in_pieces()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         found = self._chain.all_topics()
@@ -163,30 +177,43 @@ class ShardedChain:
         stored = path is not None and path.exists()
         digest = read_digest(path) if path is not None and stored else ""
         first_draws = np.concatenate(([0], np.cumsum(self.of.n_draws(self.corpus, self.beside))))
-        for worker in range(self.place.n_started):
-            sources = {}
+
+        def sources(worker: int, path: str | None) -> dict[int, Source]:
+            found = {}
             for s, (start, stop) in enumerate(self.shards):
                 if self.worker_of(s) == worker:
                     words = self.corpus.words[int(ptr[start]) : int(ptr[stop])]
-                    sources[s] = Source(
+                    found[s] = Source(
                         docs=(start, stop),
                         first_draw=int(first_draws[start]),
                         alpha_row=self.alpha_row[start:stop],
                         beside=self.of.cut(self.beside, (start, stop)),
-                        path=str(path) if stored else None,
+                        path=path,
                         digest=digest,
-                        arrays=None if stored else (words, ptr[start : stop + 1]),
+                        arrays=None if path else (words, ptr[start : stop + 1]),
                     )
-            self.get([self.call(worker, "begin", self.n_topics, self.of, sources)])
+            return found
+
+        for worker in range(self.place.n_started):
+            begin = worker, "begin", self.n_topics, self.of
+            try:
+                self.get([self.call(*begin, sources(worker, str(path) if stored else None))])
+            except StorageError:  # the worker's machine does not have the file, or not this one
+                if not stored:
+                    raise
+                self.get([self.call(*begin, sources(worker, None))])
         self.words, self._sent = [], None
 
     def _scatter(self, z: AnyArray) -> None:
         ptr = self.corpus.doc_ptr
-        for s, (start, stop) in enumerate(self.shards):  # one at a time: z may be larger than memory
-            self.get([self.call(self.worker_of(s), "set_topics", s, np.asarray(z[int(ptr[start]) : int(ptr[stop])]))])
+        for s, (start, stop) in enumerate(self.shards):  # one piece at a time: z may be larger than memory
+            own = z[int(ptr[start]) : int(ptr[stop])]
+            for first, last in _pieces(len(own)):
+                self.get([self.call(self.worker_of(s), "set_topics", s, np.asarray(own[first:last]), first)])
 
     def start_again(self) -> None:
         """On other workers: from the last topics that were kept, or from the start, and the sweeps since then."""
+        prior = self._prior
         if self._kept is not None:
             self._hold()
             for s, ref in enumerate(self._kept):
@@ -196,7 +223,7 @@ class ShardedChain:
         self.topic[:] = np.sum(self._all("totals"), axis=0)
         for call in self._calls:
             self._sweep(call)
-        self.set_prior(self._prior)
+        self.set_prior(prior)
 
     def set_prior(self, prior: Prior) -> None:
         """Tell the workers the prior, if they have another."""
@@ -207,13 +234,16 @@ class ShardedChain:
             self._sent = prior
 
     def _keep(self) -> None:
-        """Keep a copy of the topics, if the last one is old."""
+        """Keep a copy of the topics, if the last one is old. Where there is no room for it the last one stays."""
         now = time.monotonic()
         if now - self._kept_at < max(_KEEP_EVERY, _COSTS * self._took):
             return
         refs = [self.call(self.worker_of(s), "topics", s) for s in range(len(self.shards))]
-        self.place.cluster.wait(refs)
-        self._kept, self._calls = refs, []
+        try:
+            self.place.cluster.wait(refs)
+            self._kept, self._calls = refs, []
+        except StoreFullError:
+            pass
         self._kept_at = time.monotonic()
         self._took = self._kept_at - now
 
@@ -256,12 +286,19 @@ class ShardedChain:
             out[shard == s] = part
         return out
 
+    def topics_in_pieces(self) -> Iterator[AnyArray]:
+        ptr = self.corpus.doc_ptr
+        for s, (start, stop) in enumerate(self.shards):
+            for piece in _pieces(int(ptr[stop] - ptr[start])):
+                ask = lambda s=s, piece=piece: self.get([self.call(self.worker_of(s), "topics", s, piece)])[0]  # noqa: E731
+                yield self.safely(ask)
+
     def all_topics(self) -> AnyArray:
         """Of all tokens: in memory, or in a file beside that of a mapped corpus."""
-        z, ptr = new_assignments(self.corpus, self.n_topics), self.corpus.doc_ptr
-        for s, (start, stop) in enumerate(self.shards):
-            ask = lambda s=s: self.get([self.call(self.worker_of(s), "topics", s)])[0]  # noqa: E731
-            z[int(ptr[start]) : int(ptr[stop])] = self.safely(ask)
+        z, start = new_assignments(self.corpus, self.n_topics), 0
+        for piece in self.topics_in_pieces():
+            z[start : start + len(piece)] = piece
+            start += len(piece)
         return z
 
     # -- parts of the words --------------------------------------------------------------------------------------

@@ -17,6 +17,10 @@ class WorkersLostError(Exception):
     """A worker has gone away with what it held; the message says which, and why."""
 
 
+class StoreFullError(WorkersLostError):
+    """A result has been lost as there was no room for it where results are kept; its worker may be there."""
+
+
 class Cluster(Protocol):
     """Workers that can be called."""
 

@@ -1,11 +1,13 @@
 """A fit on workers: what is refused, and the sampler whose states lie there."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from topicloom.corpus.corpus import Corpus
+from topicloom.engine import places
 from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Key, Sampler
@@ -15,9 +17,10 @@ from topicloom.lda.gibbs.in_blocks import Blocks, sweeps_of
 from topicloom.lda.memory_on_workers import Fit, enough_workers, on_workers, text
 from topicloom.scale import sums
 from topicloom.scale.chain import ShardedChain
-from topicloom.scale.cluster import Cluster, WorkersLostError
+from topicloom.scale.cluster import Cluster, StoreFullError, WorkersLostError
 
 _TRIES = 20  # losses of workers, after which a fit gives up
+_PAUSE, _LONGEST = 0.1, 30.0  # seconds until there may be room where results are kept
 
 
 class Workers:
@@ -27,8 +30,11 @@ class Workers:
         self.cluster, self.memory = cluster, memory
 
     @contextmanager
-    def hold(self, model: Any, problem: Any) -> Iterator["Held"]:
-        """A fit of a model on the workers, for as long as it lasts."""
+    def hold(self, model: Any, problem: Any) -> Iterator[places.Stay]:
+        """A fit of a model on the workers, for as long as it lasts. One in tasks stays here, and sends them out."""
+        if problem.sampler.in_tasks:
+            yield places.Here(problem)
+            return
         _check(model, problem)
         if self.memory is not None:
             _check_memory(model, problem, self.cluster.n_workers, self.memory)
@@ -44,7 +50,8 @@ def _check(model: Any, problem: Any) -> None:
     if problem.sampler.blocks is None:
         raise InputError(
             f"{kind} with these parameters does not run on a cluster; what does is LDA, CompoundLDA by its default "
-            "method and LabeledLDA, with the samplers auto, dense, sparse and words. Fit it outside of the with block."
+            "method and LabeledLDA, with the samplers auto, dense, sparse and words, and VariationalLDA with the "
+            "methods scvb0, svb and vb. Fit it outside of the with block."
         )
     if problem.sampled.weights is not None:
         raise InputError(f"{kind} on a cluster takes whole counts, and the corpus has weights.")
@@ -123,13 +130,17 @@ class Held:
                 raise InputError(
                     f"workers were lost {_TRIES} times, the last one so: {lost}. The fit gives up."
                 ) from lost
-            warn(
-                f"a worker was lost ({lost}); the fit repeats the sweeps since the last copy of its topics, on new "
-                "workers. Its result does not change.",
-                WorkersLostWarning,
-            )
+            what = "a worker was lost"
+            if isinstance(lost, StoreFullError):  # by others, too, who may make room
+                time.sleep(min(_PAUSE * 2**self._lost, _LONGEST))
+                what = "the object store was full"
             try:
                 self._start()
+                warn(
+                    f"{what} ({lost}); the fit repeats the sweeps since the last copy of its topics, on "
+                    f"{counted(self.n_started, 'workers')}. Its result does not change.",
+                    WorkersLostWarning,
+                )
                 for chain in self.chains.values():
                     chain.start_again()
                 return

@@ -108,11 +108,14 @@ class Worker:
             own.shards[shard] = Held(corpus, source.docs[0], z, rows, source.first_draw, source.beside)
         self.chains[chain] = own
 
-    def set_topics(self, chain: int, shard: int, z: AnyArray) -> None:
-        self.chains[chain].shards[shard].z[:] = z
+    def set_topics(self, chain: int, shard: int, z: AnyArray, first: int = 0) -> None:
+        """Topics of a shard's tokens, or of some from the ``first`` on."""
+        self.chains[chain].shards[shard].z[first : first + len(z)] = z
 
-    def topics(self, chain: int, shard: int) -> AnyArray:
-        return self.chains[chain].shards[shard].z.copy()
+    def topics(self, chain: int, shard: int, tokens: Range | None = None) -> AnyArray:
+        """Topics of a shard's tokens, or of some, numbered from its first."""
+        start, stop = tokens or (0, None)
+        return self.chains[chain].shards[shard].z[start:stop].copy()
 
     def topics_at(self, chain: int, shard: int, tokens: Int64Array) -> AnyArray:
         """Topics of some tokens of a shard, numbered from its first."""

@@ -30,7 +30,6 @@ from topicloom.engine.sampler import Sampler
 from topicloom.engine.shards import shards_for
 from topicloom.engine.threads import joblib_workers, threads_for
 from topicloom.errors import StorageError
-from topicloom.files.arrays import as_path
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
 from topicloom.files.manifests import CORPUS, MANIFEST, MODEL, chain_role
 
@@ -161,7 +160,7 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         note = _needs(problem, prior)
         if self.checkpoint_dir is not None:
             run = checkpoint.start_run(
-                as_path(self.checkpoint_dir), problem.corpus, type(self).__name__, self._params_to_save(problem.data),
+                self.checkpoint_dir, problem.corpus, type(self).__name__, self._params_to_save(problem.data),
                 problem.plan.seed, problem.beside,
             )  # fmt: skip
         if note and self.verbose > 0:
@@ -260,7 +259,7 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         model = cls._from_params(stored)
         if "keep_draws" in changes:
             changes["keep_draws"] = draws.completed(getattr(model, "keep_draws", None), changes["keep_draws"])
-        model.set_params(**changes, checkpoint_dir=stored.folder)
+        model.set_params(**changes, checkpoint_dir=stored.where)
         seed = stored.manifest["seed"]
         draws.check_known(model._plan(seed).draws, stored.folder)
         with stored_checks.parameters_of(stored):
@@ -292,7 +291,8 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         Parameters
         ----------
         path : str or path
-            The directory. A model that is there is replaced when the new one is complete.
+            The directory, or its address for fsspec, as "s3://bucket/model". A model that is there is replaced when the
+            new one is complete.
         corpus : bool, default=True
             Whether to save the training corpus and the chains. Without them the directory holds no training data, and
             the model can be used but not resumed.
@@ -316,7 +316,7 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         """
         check_is_fitted(self, "seed_")
         kind, params = type(self).__name__, self._params_to_save(None)
-        save_model(as_path(path), kind, params, self.seed_, self._parts(corpus), self._names_part())
+        save_model(path, kind, params, self.seed_, self._parts(corpus), self._names_part())
 
     def _parts(self, corpus: bool) -> dict[str, Part]:
         """Files of a saved model."""

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
+from topicloom.corpus._executors import current_executor
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Block
 from topicloom.engine.document_tasks import over_documents
@@ -24,12 +25,14 @@ from topicloom.lda.variational import collapsed, exact
 from topicloom.lda.variational.bayes import Fitted
 from topicloom.lda.variational.exact import Distributions
 from topicloom.lda.variational.state import PairIndex, VariationalState, Work, word_prior
+from topicloom.lda.variational.tasks import fit_in_tasks, parts_for
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.rng import Purpose, path_key
 from topicloom.numerics.rng import stream as random_stream
 
 Mode: TypeAlias = Literal["vb", "cvb0", "cvb", "cvb_exact"]
 MODES: tuple[Mode, ...] = ("cvb0", "cvb", "cvb_exact", "vb")
+DOCUMENTS_ALONE = ("vb", "svb", "scvb0")  # whose documents are fitted one by one while topics stay as they are
 _PARTS = 64  # more than any reasonable number of threads, so that they finish together
 _LEAST = 1 << 16  # pairs × topics of a part: enough for a call of compiled code to cost nothing beside them
 _PER_THREAD = 4  # parts that threads are given nevertheless, so that they finish together
@@ -148,10 +151,17 @@ def fit_documents(
     pairs: PairIndex, topics: FloatArray, alpha: FloatArray, plain: bool, work: Work, doc: FloatArray,
     alpha_row: Int32Array | None = None,
 ) -> Fitted:  # fmt: skip
-    """Bring ``doc`` to where it stays, the topics held fixed; α may have rows, of which one is each document's."""
+    """Bring ``doc`` to where it stays, the topics held fixed; α may have rows, of which one is each document's.
+
+    Where an executor is in use, documents are fitted in its tasks.
+    """
     n_docs = len(doc)
     prior = document_prior(alpha, n_docs, alpha_row)
     out = Fitted(np.empty_like(doc), np.empty(len(pairs.word)), np.empty(n_docs), np.empty(n_docs))
+    executor = current_executor()
+    if executor is not None and len(parts := parts_for(executor, pairs.ptr, topics.shape[1])) > 1:
+        fit_in_tasks(executor, parts, pairs, topics, prior, plain, work, doc, out)
+        return out
 
     def run(doc_range: tuple[int, int]) -> None:
         sums, before = private(doc[0]), private(doc[0])
@@ -331,7 +341,7 @@ def fold_in(
     may have rows, of which ``alpha_row`` names each document's.
     """
     pairs, n_topics = _pairs_of_documents(corpus), alpha.shape[-1]
-    if mode in _BAYES:
+    if mode in DOCUMENTS_ALONE:
         topics, own = _fixed_topics(mode, word, n_jobs), alpha if alpha_row is None else alpha[alpha_row]
         doc = _first_documents(pairs, own)
         fit_documents(pairs, topics, alpha, mode == "scvb0", Work(tol, max_rounds, 1, n_jobs), doc, alpha_row)
@@ -360,7 +370,7 @@ def word_topics(
     """n γ [M, K] of the distinct words of each document, where ``fold_in`` ends: they add up to its counts."""
     pairs, n_topics = _pairs_of_documents(corpus), alpha.shape[-1]
     prior = document_prior(alpha, corpus.n_docs, alpha_row)
-    if mode in _BAYES:
+    if mode in DOCUMENTS_ALONE:
         topics, own = _fixed_topics(mode, word, n_jobs), alpha if alpha_row is None else alpha[alpha_row]
         doc, work = _first_documents(pairs, own), Work(tol, max_rounds, 1, n_jobs)
         gamma = np.empty((len(pairs.word), n_topics))
@@ -376,9 +386,6 @@ def word_topics(
         out = np.zeros((corpus.n_docs, n_topics))
         return _fold_exact(corpus, pairs, phi, alpha, tol, max_rounds, out) * pairs.count[:, None]
     return expect_words(distinct_words(corpus), phi, prior, mode == "cvb", Ending(tol, 0.0, max_rounds), n_jobs)
-
-
-_BAYES = ("vb", "svb", "scvb0")
 
 
 def _pairs_of_documents(corpus: Corpus) -> PairIndex:

@@ -21,7 +21,7 @@ from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule
 from topicloom.errors import InputError
 from topicloom.files.checks import Contents, Expected
 from topicloom.lda.variational import stochastic
-from topicloom.lda.variational.batch import MODES, Mode, bound, bytes_needed, iterate, start
+from topicloom.lda.variational.batch import DOCUMENTS_ALONE, MODES, Mode, bound, bytes_needed, iterate, start
 from topicloom.lda.variational.priors import learn_priors
 from topicloom.lda.variational.state import PairIndex, VariationalState, Work, pair_index, word_prior
 from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps, StochasticMode, StochasticState
@@ -241,6 +241,7 @@ def _sampler(
         settings.mode, init, _none, sweep, log_joint, _none, exact=False, first_extra=Movement,
         after_sweep=after_sweep, every_sweep=True, converges=True, record=record, recorded=VARIATIONAL,
         final_value=final_value, to_arrays=to_arrays, from_arrays=from_arrays, check=check, by_token=False,
+        in_tasks=settings.mode in DOCUMENTS_ALONE,
     )  # fmt: skip
 
 
@@ -249,7 +250,8 @@ def _none(*args: Any) -> Any:
 
 
 def _moved(corpus: Corpus, change: float) -> int:
-    return round(change * float(corpus.pairs.count.sum())) if np.isfinite(change) else 0
+    total = corpus.n_tokens if corpus.weights is None else float(corpus.pairs.count.sum())
+    return round(change * total) if np.isfinite(change) else 0
 
 
 def _is_settled(chain: Chain, plan: Plan, settings: Settings) -> bool:

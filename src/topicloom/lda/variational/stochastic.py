@@ -17,7 +17,8 @@ import numpy as np
 from scipy.special import digamma
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.corpus import Corpus, documents_alone
+from topicloom.corpus.stored import is_mapped
 from topicloom.engine.prior import Prior
 from topicloom.lda.variational import bayes as vb
 from topicloom.lda.variational.batch import add_up_words, dirichlet_divergence, first_words, fit_documents
@@ -82,6 +83,8 @@ class Batch(NamedTuple):
 
 
 def take_batch(corpus: Corpus, docs: Int64Array) -> Batch:
+    if is_mapped(corpus) and corpus.weights is None:  # the pairs of all documents may not fit into memory
+        corpus, docs = _alone(corpus, docs), np.arange(len(docs))
     given = corpus.pairs
     sizes = given.ptr[docs + 1] - given.ptr[docs]
     ptr = np.concatenate(([0], np.cumsum(sizes)))
@@ -96,6 +99,13 @@ def take_batch(corpus: Corpus, docs: Int64Array) -> Batch:
         as_input(by_word),
     )  # fmt: skip
     return Batch(pairs, words)
+
+
+def _alone(corpus: Corpus, docs: Int64Array) -> Corpus:
+    lengths = corpus.doc_lengths[docs]
+    ptr = np.concatenate(([0], np.cumsum(lengths)))
+    take = np.repeat(corpus.doc_ptr[docs] - ptr[:-1], lengths) + np.arange(ptr[-1])
+    return documents_alone(corpus.words[take], ptr, corpus.word_counts)
 
 
 def learn_batch(
