@@ -167,11 +167,11 @@ class Held:
                 chain.start_from(sampler.init(corpus, prior, key).z)
             return chain
 
-        def sweep_all(progress: Any, make_draw: Any, corpus: Any, state: ShardedChain, *rest: Any) -> Any:
-            return state.sweep_shards(progress, make_draw, corpus, state, *rest)
+        def there(state: ShardedChain, progress: Any, schedule: Any) -> Callable[..., Any]:
+            return state.sweep_shards
 
-        there = {name: each._replace(finish=_by_itself(each.finish)) for name, each in blocks.samplers.items()}
-        sweeps = sweeps_of(blocks._replace(samplers=there), sweep_all)
+        own = {name: each._replace(finish=_by_itself(each.finish)) for name, each in blocks.samplers.items()}
+        sweeps = sweeps_of(blocks._replace(samplers=own), there)
         return replace(
             sampler, init=init, sweeps=sweeps, log_joint=sums.log_joint, topic_counts=sums.topic_counts
         )  # fmt: skip

@@ -46,9 +46,10 @@ def ray(
     **options
         Options of ``ray.init``.
 
-    Yields
-    ------
-    None
+    Returns
+    -------
+    context manager
+        Fits and other work within it run on the cluster.
 
     Raises
     ------

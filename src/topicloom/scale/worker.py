@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
-from topicloom.corpus.corpus import Corpus, documents_alone
+from topicloom.corpus._alone import documents_alone
+from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import stored_tokens
 from topicloom.engine import count_lists as lists
 from topicloom.engine import counts

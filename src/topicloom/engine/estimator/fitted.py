@@ -177,47 +177,43 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         with places.staying(self, problem) as stay:
             chains, run = self._start(stay.problem) if begun is None else begun
             stay.take(chains)
-            plan, values, interrupted = self._run(stay, chains, run, callbacks)
+            sampler, plan = stay.problem.sampler, stay.problem.plan
+            more: int | None = max(chain.sweep for chain in chains)
+            with progress(self.verbose > 0, problem.corpus, chains, plan) as shown:
+                while more is not None:
+                    plan = plan if plan.until is None else replace(plan, max_iter=plan.until.next_look(more))
+                    shown.extend(plan.max_iter)
+                    interrupted = run_chains(
+                        sampler,
+                        problem.sampled,
+                        chains,
+                        plan,
+                        n_jobs=self._jobs_of_chains(stay.problem),
+                        callbacks=callbacks,
+                        watch=shown.callbacks,
+                        workers=joblib_workers(self.n_jobs) if stay.here else 0,
+                        checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
+                    )
+                    more = None if interrupted else self._look_again(plan, chains)
+            values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
             stay.bring_home(chains)
         problem = problem._replace(plan=plan)
         self._publish_all(problem, chains, values, interrupted, names)
         self.fit_seconds_ = time.perf_counter() - started
         if run is not None and not self.interrupted_:  # nor what follows from the chains
             finish_run(run, len(chains), self._model_part(), self._names_part())
-        if interrupted:
-            inputs.warn_interrupted(self.n_iter_, plan.max_iter)
-        else:
-            self._warn_unfinished(problem, chains[self.best_chain_])
-        self._report(problem, chains[self.best_chain_])
-        if self.verbose > 0 and plan.until is None and (verdict := self.verdict_) is not None:
-            announce(verdict)
+        self._tell(problem, chains[self.best_chain_])
         return self
 
-    def _run(
-        self, stay: places.Stay, chains: list[Chain], run: Stored | None, callbacks: Sequence[Callback]
-    ) -> tuple[Plan, FloatArray, bool]:
-        """Run the chains where they are: the plan in the end, their values, and whether Ctrl-C ended the run."""
-        problem: Problem = stay.problem
-        sampler, plan = problem.sampler, problem.plan
-        more: int | None = max(chain.sweep for chain in chains)
-        with progress(self.verbose > 0, problem.corpus, chains, plan) as shown:
-            while more is not None:
-                plan = plan if plan.until is None else replace(plan, max_iter=plan.until.next_look(more))
-                shown.extend(plan.max_iter)
-                interrupted = run_chains(
-                    sampler,
-                    problem.sampled,
-                    chains,
-                    plan,
-                    n_jobs=self._jobs_of_chains(problem),
-                    callbacks=callbacks,
-                    watch=shown.callbacks,
-                    workers=joblib_workers(self.n_jobs) if stay.here else 0,
-                    checkpoint=None if run is None else partial(checkpoint.save_chain, run, sampler),
-                )
-                more = None if interrupted else self._look_again(plan, chains)
-        values = np.array([sampler.final_value(sampler, problem.sampled, chain, plan) for chain in chains])
-        return plan, values, interrupted
+    def _tell(self, problem: Problem, best: Chain) -> None:
+        """Say how the fit went."""
+        if self.interrupted_:
+            inputs.warn_interrupted(self.n_iter_, problem.plan.max_iter)
+        else:
+            self._warn_unfinished(problem, best)
+        self._report(problem, best)
+        if self.verbose > 0 and problem.plan.until is None and (verdict := self.verdict_) is not None:
+            announce(verdict)
 
     def _jobs_of_chains(self, problem: Problem) -> int:
         """Threads that have whole chains. Otherwise they share the sweeps of one chain after the other."""
@@ -352,8 +348,9 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
     @classmethod
     def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters that an earlier version may have saved, by their present names."""
-        found = parameters.present_names(cls, params)
-        if "n_shards" in parameters.parameters_of(cls):
+        kind: Any = cls
+        found = parameters.present_names(kind, params)
+        if "n_shards" in parameters.parameters_of(kind):
             found.setdefault("n_shards", 1)  # of versions that had one alone
         if "predict_options" in cls._OPTIONS:
             found["predict_options"] = parameters.restored_prediction(cls, found.get("predict_options"))

@@ -62,7 +62,7 @@ def sampler_in_blocks(
     Counts stay in the form that the last sweep took; all forms are functions of z, so a resumed run goes on alike.
     """
     blocks = Blocks(samplers, choose, from_prior, of_documents, beside)
-    sweeps = sweeps_of(blocks, _sweep_here)
+    sweeps = sweeps_of(blocks, _here)
 
     def sweep(corpus: Corpus, state: AnyState, prior: Prior, key: Key, schedule: Schedule) -> tuple[AnyState, Info]:
         state, info, _ = sweeps(corpus, state, prior, key, schedule)
@@ -76,20 +76,18 @@ def sampler_in_blocks(
     )  # fmt: skip
 
 
-def _sweep_here(
-    progress: ShardProgress, make_draw: MakeDraw, corpus: Corpus, state: AnyState, prior: Prior, key: Key,
-    schedule: Schedule, n_sweeps: int, finish: Callable[[Range], object] | None,
-) -> tuple[ShardProgress, Info]:  # fmt: skip
-    """So many sweeps in this process."""
+def _here(state: AnyState, progress: ShardProgress, schedule: Schedule) -> Callable[..., tuple[ShardProgress, Info]]:
+    """What goes through sweeps in this process."""
     exactly = schedule.exact and len(progress.words) > 1  # one part has nothing to share
-    sweep = sweep_exactly if exactly else sweep_shards
-    return sweep(progress, make_draw, corpus, state, prior, key, schedule, n_sweeps, finish)
+    return sweep_exactly if exactly else sweep_shards
 
 
-def sweeps_of(blocks: Blocks, sweep_all: Callable[..., tuple[ShardProgress, Info]]) -> Callable[..., Any]:
+def sweeps_of(
+    blocks: Blocks, where: Callable[[Any, ShardProgress, Schedule], Callable[..., tuple[ShardProgress, Info]]]
+) -> Callable[..., Any]:
     """Sweeps in blocks, as a ``Sampler`` has them.
 
-    ``sweep_all`` goes through them, as ``engine.exact_shards`` does here: they may be drawn in other processes.
+    ``where`` gives what goes through them, as ``engine.exact_shards`` does here: they may be drawn in other processes.
     """
     samplers, choose = blocks.samplers, blocks.choose
     by_number = {sampler.number: sampler for sampler in samplers.values()}
@@ -117,7 +115,7 @@ def sweeps_of(blocks: Blocks, sweep_all: Callable[..., tuple[ShardProgress, Info
                 until += 1
             finish = sampler.finish(state) if sampler.finish else None
             first = key._replace(sweep=sweep)
-            progress, info = sweep_all(
+            progress, info = where(state, progress, schedule)(
                 progress, sampler.make_draw, corpus, state, prior, first, schedule, until - sweep, finish
             )
             if meets or _is_last(until - 1):

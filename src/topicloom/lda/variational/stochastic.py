@@ -17,7 +17,8 @@ import numpy as np
 from scipy.special import digamma
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
-from topicloom.corpus.corpus import Corpus, documents_alone
+from topicloom.corpus._alone import documents_alone
+from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.stored import is_mapped
 from topicloom.engine.prior import Prior
 from topicloom.lda.variational import bayes as vb
