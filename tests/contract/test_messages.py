@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import topicloom
+from tests.helpers.workers import losing_a_worker  # noqa: F401 (called by a line that is text)
 from topicloom import (
     HMM,
     LDA,
@@ -35,11 +36,8 @@ from topicloom import (
     evaluation,
 )
 from topicloom import corpus as corpora
-from topicloom.engine import places  # noqa: F401 (used by lines that are text)
 from topicloom.engine.estimator import names
 from topicloom.errors import InputError, MissingExtraError, StorageError
-from topicloom.scale.cluster import InProcess, WorkersLostError
-from topicloom.scale.place import Workers
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (6, 4)) + 1
 TEXTS = ["river bank water"] * 3 + ["money bank loan"] * 3
@@ -344,7 +342,7 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
                               "**QUICK).partial_fit(CORPUS).partial_fit(CORPUS)"),
     "alike topics, collections": (errors.AlikeTopicsWarning,
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
-    "workers": (errors.WorkersLostWarning, "with places.using(losing_a_worker()): LDA(2, **QUICK).fit(CORPUS)"),
+    "workers": (errors.WorkersLostWarning, "with losing_a_worker(): LDA(2, **QUICK).fit(CORPUS)"),
     "names of another chain": (errors.TopicNamesWarning, "fitted._keep_names(names.SavedNames(1, ('a', 'b')))"),
     "priors": (errors.PriorsWarning,
                "VariationalLDA(2, method='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
@@ -354,19 +352,6 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "a column of classes": (DataConversionWarning,
                             "MedLDAClassifier(2, **SAMPLED).fit(CORPUS, np.array(CLASSES).reshape(-1, 1))"),
 }  # fmt: skip
-
-
-def losing_a_worker() -> Workers:
-    """Workers in this process, one of which is lost in the first sweep."""
-    cluster, lost = InProcess(2), list[int]()
-
-    def lose(worker: int, method: str) -> None:
-        if method == "visit" and not lost:
-            lost.append(worker)
-            raise WorkersLostError("for a test")
-
-    cluster.before_call = lose
-    return Workers(cluster)
 
 
 def test_every_warning_of_ours_is_tried() -> None:
