@@ -14,6 +14,7 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus.corpus import Corpus, once
+from topicloom.engine.state import topics_of_documents
 from topicloom.numerics.rng import Purpose, path_key
 
 N_TOKEN_PAIRS, N_DOC_PAIRS = 32, 32  # of each kind
@@ -81,16 +82,6 @@ def _pairs_of_words(corpus: Corpus) -> set[tuple[int, int]]:
     return {(int(tokens[i]), int(tokens[i + 1])) for i in chosen}
 
 
-@once
-def _looked_at(corpus: Corpus) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """All tokens whose topics are looked at, the documents whose tokens they are, and where each one's begin."""
-    probes = probes_of(corpus)
-    docs = np.unique(probes.docs)
-    ranges = [np.arange(*corpus.doc_ptr[d : d + 2].tolist()) for d in docs.tolist()]
-    ptr = probes.tokens.size + np.cumsum([0, *map(len, ranges)])
-    return np.concatenate((probes.tokens.ravel(), *ranges)).astype(np.int64), docs, ptr
-
-
 def measure(corpus: Corpus, z: AnyArray, sizes: Int64Array, alpha: Any = None) -> FloatArray:
     """Of each pair of tokens whether their topics are the same, and of each pair of documents how alike θ is.
 
@@ -98,11 +89,10 @@ def measure(corpus: Corpus, z: AnyArray, sizes: Int64Array, alpha: Any = None) -
     ``alpha`` gives a document's Dirichlet parameters; without it the shares of its tokens are taken as they are.
     """
     probes, n_topics = probes_of(corpus), len(sizes)
-    tokens, docs, ptr = _looked_at(corpus)
-    topics = z[tokens]  # at once, as they may lie in other processes
-    of_pairs = topics[: probes.tokens.size].reshape(-1, 2)
+    of_pairs = z[probes.tokens.ravel()].reshape(-1, 2)
     same = of_pairs[:, 0] == of_pairs[:, 1]
-    shares = {}
+    docs, shares = np.unique(probes.docs), {}
+    topics, ptr = topics_of_documents(corpus, z, docs)
     for i, d in enumerate(docs.tolist()):
         counts = np.bincount(topics[ptr[i] : ptr[i + 1]], minlength=n_topics)
         shares[d] = counts / counts.sum() if alpha is None else (counts + alpha(d)) / (counts.sum() + alpha(d).sum())

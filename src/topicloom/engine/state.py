@@ -130,3 +130,15 @@ def rebuild_lists(corpus: Corpus, z: AnyArray, n_topics: int) -> SparseState:
     lists.rebuild_lists(corpus.words, state)
     lists.sort_lists(0, corpus.n_words, state)
     return state
+
+
+def topics_of_documents(corpus: Corpus, z: Any, docs: Int64Array) -> tuple[AnyArray, Int64Array]:
+    """Topics of some documents' tokens, side by side, and where each document's begin.
+
+    Topics that lie in other processes are fetched at once.
+    """
+    starts, lengths = corpus.doc_ptr[docs], corpus.doc_lengths[docs]
+    ptr = np.concatenate(([0], np.cumsum(lengths)))
+    if isinstance(z, np.ndarray):
+        return np.concatenate([z[:0], *(z[a : a + n] for a, n in zip(starts, lengths, strict=True))]), ptr
+    return z[np.repeat(starts - ptr[:-1], lengths) + np.arange(ptr[-1])], ptr

@@ -13,7 +13,7 @@ from topicloom.corpus.corpus import Corpus, once
 from topicloom.engine import counts
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key, register
-from topicloom.engine.state import AnyState, rebuild_lists
+from topicloom.engine.state import AnyState, rebuild_lists, topics_of_documents
 from topicloom.lda.gibbs import by_word, dense, sparse
 from topicloom.lda.gibbs.in_blocks import sampler_in_blocks
 from topicloom.lda.gibbs.online_start import place_online
@@ -36,8 +36,6 @@ class _Sample(NamedTuple):
     """The documents and tokens by which a corpus is judged."""
 
     docs: Int64Array
-    ptr: Int64Array  # where each document's tokens start among these
-    tokens: Int64Array
     words: Int32Array  # of the tokens
     coming: FloatArray  # how often the sampler reaches the token's word, per token of it
 
@@ -52,16 +50,14 @@ def _sample(corpus: Corpus) -> _Sample:
     words = corpus.words[spread(corpus.n_tokens, _TOKENS)]
     n_steps = len(steps_of(corpus, (0, corpus.n_docs)))
     docs = spread(corpus.n_docs, _DOCS)
-    ptr = np.concatenate(([0], np.cumsum(corpus.doc_lengths[docs])))
-    tokens = np.repeat(corpus.doc_ptr[docs] - ptr[:-1], corpus.doc_lengths[docs]) + np.arange(ptr[-1])
-    return _Sample(docs, ptr, tokens, words, n_steps / corpus.word_counts[words])
+    return _Sample(docs, words, n_steps / corpus.word_counts[words])
 
 
 def shape_of(corpus: Corpus, state: AnyState, prior: Prior) -> Shape:
     """By a look at some documents and tokens, which depend on the corpus alone."""
     sample = _sample(corpus)
-    z = state.z[sample.tokens]  # at once, as topics may lie in other processes
-    topics, length = counts.mean_topics(np.arange(len(sample.docs)), sample.ptr, z, np.full(prior.n_topics, -1))
+    z, ptr = topics_of_documents(corpus, state.z, sample.docs)
+    topics, length = counts.mean_topics(np.arange(len(sample.docs)), ptr, z, np.full(prior.n_topics, -1))
     pulled = float(prior.alpha.max(axis=0).sum())
     sizes, n = state.list_sizes(sample.words), max(len(sample.words), 1)
     return Shape(
