@@ -41,6 +41,11 @@ class Parts:
     word: FloatArray  # [M, C], in the order of ``corpus.pairs``
     rest: FloatArray  # [D, C]
 
+    def scaled(self, corpus: Corpus, values: FloatArray, sums: FloatArray) -> "Parts":
+        """Other values [D, C], divided among words as these are, which add up to ``sums``."""
+        scale = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
+        return Parts(self.word * np.repeat(scale, np.diff(corpus.pairs.ptr), axis=0), self.rest * scale)
+
 
 @dataclass(frozen=True, eq=False)
 class Explained:
