@@ -219,7 +219,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
         >>> from topicloom import LabeledLDA
         >>> model = LabeledLDA(random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
         >>> model.decision_function(["team goal"]).round(2)
-        array([[0.98, 0.02]])
+        array([[1., 0.]])
         """
         check_is_fitted(self, "seed_")
         return self._scores(*self._fold_all(self._new_corpus(X, reading)))
