@@ -130,8 +130,8 @@ def ranks(found: Mapping[str, Sequence[Scores]], n_docs: Mapping[str, int]) -> s
                 rows.append([f"{measure}, {setup}, {what}", *cells])
     return (
         f"Average rank over {' and '.join(found)}, and in brackets in how many of them the method differs from the "
-        "best one (one-sample z-test for proportions, level 0.05, as many trials as test documents). This reading gives "
-        f"{agreed} of the {marks} printed marks.\n\n" + table(["", *METHODS], rows)
+        "best one (one-sample z-test for proportions, level 0.05, as many trials as test documents). This reading "
+        f"gives {agreed} of the {marks} printed marks.\n\n" + table(["", *METHODS], rows)
     )
 
 
