@@ -45,7 +45,8 @@ class Settings:
 QUICK = Settings(
     completion=_completion.Budget(n_topics=20, sweeps=20, burn_in=10, samples={1: (1, 2, 5), 2: (1, 2)}),
     n_topics=20, more_topics=(5,), mallet_sweeps=20, count_sweeps=(5, 10), denominator_sweeps=10,
-    denominator_docs=(50, 100), time_topics=(20,), time_sweeps=3, time_repeats=2, association_topics=(10, 20), association_sweeps=10,
+    denominator_docs=(50, 100), time_topics=(20,), time_sweeps=3, time_repeats=2, association_topics=(10, 20),
+    association_sweeps=10,
     samplers=_samplers.Budget(n_topics=20, sweeps=20, curve_topics=(10, 20), curve_sweeps=(5, 20)), max_docs=300,
 )  # fmt: skip
 
