@@ -26,7 +26,7 @@ from topicloom.files.manifests import LABELS
 from topicloom.labeled import labels as _label_files
 from topicloom.labeled import stored_checks as _stored_checks
 from topicloom.labeled.calibration import Calibration
-from topicloom.labeled.label_rules import MetaLabeler, above, best_labels, proportional
+from topicloom.labeled.label_rules import CHOSEN, MetaLabeler, above, best_labels, proportional
 from topicloom.lda.variational import batch as variational
 from topicloom.numerics.rng import path_key
 
@@ -50,7 +50,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
     label_counts_: AnyArray
     unlabeled_docs_: BoolArray
     threshold_: float
-    label_rule_: str
+    _rule_scores: FloatArray  # micro-F1 on held-out documents of the rules that "auto" chooses from
     _sets: LabelSets | None
     _n_labelled: int
     _meta: MetaLabeler
@@ -64,6 +64,11 @@ class LabelClassifier(ReportedLabels, TopicModel):
 
     def _own_names(self) -> Names:
         return tuple(map(str, self.classes_.tolist()))
+
+    @property
+    def label_rule_(self) -> str:
+        """What ``label_rule="auto"`` stands for."""
+        return CHOSEN[int(np.argmax(self._rule_scores))] if len(self._rule_scores) else CHOSEN[0]
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -417,7 +422,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
 
     def _fitted_numbers(self) -> list[Any]:
         found = [*super()._fitted_numbers(), self.label_counts_, self._n_labelled, *self._meta, self.threshold_]
-        parts = self._calibration or ()
+        parts = (*(self._calibration or ()), self._rule_scores)
         return [*found, *(part for part in parts if np.size(part))]  # earlier versions' have fewer
 
     def _own_arrays(self) -> dict[str, AnyArray]:

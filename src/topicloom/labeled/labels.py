@@ -12,7 +12,7 @@ from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import LABELS
 from topicloom.labeled import calibration as _calibration
 from topicloom.labeled import stored_checks as _stored_checks
-from topicloom.labeled.label_rules import CHOSEN, MetaLabeler
+from topicloom.labeled.label_rules import MetaLabeler
 
 
 def labels_part(classes: AnyArray, sets: LabelSets) -> dict[str, Part]:
@@ -35,7 +35,7 @@ def model_arrays(model: Any) -> dict[str, AnyArray]:
         "n_labelled": np.array([model._n_labelled]),
         "meta": np.append(model._meta.coef, model._meta.intercept),
         "threshold": np.array([model.threshold_]),
-        "label_rule": np.array([CHOSEN.index(model.label_rule_)]),
+        "rule_scores": model._rule_scores,
         **_calibration.to_arrays(model._calibration),
     }
 
@@ -47,4 +47,4 @@ def set_model_arrays(model: Any, arrays: Mapping[str, AnyArray]) -> None:
     model._n_labelled, model.threshold_ = int(arrays["n_labelled"][0]), float(arrays["threshold"][0])
     model._meta = MetaLabeler(arrays["meta"][:-1], float(arrays["meta"][-1]))
     model._calibration, model._sets = _calibration.from_arrays(arrays), None
-    model.label_rule_ = CHOSEN[int(arrays["label_rule"][0])] if "label_rule" in arrays else CHOSEN[0]
+    model._rule_scores = arrays.get("rule_scores", np.zeros(0))

@@ -217,7 +217,7 @@ class LabeledLDA(LabelClassifier):
         self._set_arrays(self._mean_word_counts(), self._prediction_prior(), chains[0].prior.beta)
         self._meta = fit_meta_labeler(problem.corpus.to_matrix()[sets.sizes > 0], sets.sizes[sets.sizes > 0])
         self._learn_more()
-        self._calibration, self.threshold_, self.label_rule_ = None, 0.5, CHOSEN[0]
+        self._calibration, self.threshold_, self._rule_scores = None, 0.5, np.zeros(0)
         self._calibrate()
 
     def _report(self, problem: Problem, best: Chain) -> bool:
@@ -264,11 +264,8 @@ class LabeledLDA(LabelClassifier):
         rates, seen = second._rates(), second.label_counts_ > 0
         self._calibration = second._calibration = fit_calibration(counts, rates, truth, seen)
         self.threshold_ = second.threshold_ = best_threshold(second._probability(counts), truth)
-        found = {}
-        for rule in CHOSEN:
-            second.set_params(label_rule=rule)
-            found[rule] = micro_f1(truth, second._predict(new, counts, alpha))
-        self.label_rule_ = max(CHOSEN, key=lambda rule: found[rule])
+        chosen = [second.set_params(label_rule=rule)._predict(new, counts, alpha) for rule in CHOSEN]
+        self._rule_scores = np.array([micro_f1(truth, answer) for answer in chosen])
 
 
 @documented(shared=SHARED, run=RUN, labels=ATTRIBUTES, topics=TOPICS, chains=CHAINS)

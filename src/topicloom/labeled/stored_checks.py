@@ -22,7 +22,7 @@ _LABELED = {
     "calibration": Expected("f8", ("calibration",)),
     "label_offset": Expected("f8", ("offsets",), optional=True),  # earlier versions have none of these three
     "label_slope": Expected("f8", ("slopes",), positive=True, optional=True),
-    "label_rule": Expected("i", (1,), low=0, high=len(CHOSEN) - 1, optional=True),
+    "rule_scores": Expected("f8", ("scores",), low=0, high=1, optional=True),
     "threshold": Expected("f8", (1,), low=0, high=1),
 }
 _DEPENDENCY = {
@@ -42,6 +42,8 @@ def check_labeled(file: Contents) -> None:
     by_label = [file.sizes[name] for name in ("offsets", "slopes") if name in file.sizes]
     if by_label not in ([], [wanted, wanted]):
         file.fail(f"the arrays 'label_offset' and 'label_slope' must both have {wanted} entries, or both be left out")
+    if file.sizes.get("scores", 0) not in (0, len(CHOSEN)):
+        file.fail(f"the array 'rule_scores' has {file.sizes['scores']} entries, expected none or {len(CHOSEN)}")
     n_labelled = int(np.count_nonzero(~arrays["unlabeled_docs"]))
     if arrays["n_labelled"][0] != n_labelled or np.any(arrays["label_counts"] > n_labelled):
         file.fail("the arrays 'n_labelled', 'unlabeled_docs' and 'label_counts' do not fit each other")

@@ -163,7 +163,7 @@ class ExplainedTopics:
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
         >>> model.explain(["team law match"], labels="sport", top=2, frame="pandas")["word"].tolist()
-        ['match', 'team']
+        ['team', 'match']
         """
         check_is_fitted(self, "seed_")
         asked, corpus = ask(self, topics, labels, n_best, top), self._corpus_to_explain(X)

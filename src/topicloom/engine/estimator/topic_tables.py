@@ -9,7 +9,7 @@ from topicloom.corpus._checks import check_whole, shown
 from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import tables
 from topicloom.engine.estimator.names import Topic
-from topicloom.errors import InputError
+from topicloom.errors import InputError, InputTypeError
 
 
 class TopicTables:
@@ -145,6 +145,8 @@ class TopicTables:
         ------
         InputError
             If the word is not in the vocabulary.
+        InputTypeError
+            If it is not a string.
 
         See Also
         --------
@@ -162,6 +164,8 @@ class TopicTables:
         from topicloom.evaluation.association import word_association  # a fit needs none of it
 
         check_whole("n_words", n_words, 1)
+        if not isinstance(word, str):
+            raise InputTypeError(f"word={shown(word)} must be a word of the vocabulary, a string.")
         if word not in self.vocabulary_:
             raise InputError(f"the vocabulary has no word {shown(word)}; model.vocabulary_ lists its words.")
         cue = self.vocabulary_.index(word)
