@@ -230,5 +230,5 @@ def verdicts(name: str, runs: Sequence[Scores]) -> list[str]:
             f"{gaps['without α']:+.4f} where neither has, and by {mixed:+.4f} as printed."
         )
     best = mean_of(runs, SETUPS[1], "φ+θᵖ", "without α")
-    lines.append(f"- The default (φ, θᵖ, without α) with {SETUPS[1]} samples: Micro-F {best:.4f}.")
+    lines.append(f"- φ+θᵖ without α with {SETUPS[1]} samples: Micro-F {best:.4f}.")
     return ["\n".join(lines)]

@@ -177,6 +177,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--association-corpora", nargs="+", default=["news20", "nyt"])
     parser.add_argument("--sampler-corpora", nargs="+", default=["kos", "reuters21578", "nyt"])
     parser.add_argument("--topic-corpora", nargs="+", default=["kos", "reuters21578"], help="corpora of appendix D")
+    parser.add_argument("--more-topics", type=int, nargs="+", help="numbers of topics of appendix D: 20 50 500")
     parser.add_argument("--mallet-state", type=Path, help="a state file that MALLET wrote, for the section mallet")
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=5, help="runs that completion and table 4 are averaged over")
@@ -186,6 +187,8 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     if given.runs < 1 or given.jobs < 1:
         parser.error("--runs and --jobs must be at least 1")
     settings = QUICK if given.quick else Settings()
+    if given.more_topics:
+        settings = replace(settings, more_topics=tuple(given.more_topics))
     options = Options(
         given.data, given.corpora, given.denominator_corpus, given.association_corpora, given.sampler_corpora,
         given.topic_corpora, given.mallet_state, given.runs, given.jobs, settings,
