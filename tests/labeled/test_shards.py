@@ -45,12 +45,12 @@ def p_value(n_shards: int, n: int, exact: bool = True) -> float:
 @pytest.mark.parametrize("n_shards", [2, 3])
 def test_posterior_is_invariant(n_shards: int) -> None:
     assert len(shards.start_shards(DOCS, 3, n_shards, shards.Loads()).words) == n_shards
-    p = p_value(n_shards, 4000)
+    p = p_value(n_shards, 3000)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
 def test_totals_that_lag_behind_are_rejected() -> None:
-    assert p_value(2, 10_000, exact=False) < REJECT
+    assert p_value(2, 8000, exact=False) < REJECT
 
 
 FORGOTTEN = [
