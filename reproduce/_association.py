@@ -11,6 +11,7 @@ from reproduce._common import note, table, train_to, word_topic_prob
 from topicloom._types import BoolArray, FloatArray, Int64Array
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
+from topicloom.evaluation import word_association
 
 N_ASSOCIATES = 5
 N_GROUPS = 10
@@ -67,11 +68,10 @@ def ranks(word_topic: FloatArray, cue: Int64Array, target: Int64Array) -> FloatA
     Words of equal probability share the middle of their ranks, so that the order of the vocabulary plays no part.
     """
     out = np.empty(len(cue))
-    cues = np.unique(cue)
-    given = word_topic[cues] / word_topic[cues].sum(axis=1, keepdims=True)  # p(z | cue) under a uniform p(z)
+    cues, topics = np.unique(cue), word_topic.T
     for start in range(0, len(cues), _CHUNK):
         part = cues[start : start + _CHUNK]
-        probability = given[start : start + _CHUNK] @ word_topic.T
+        probability = word_association(topics, part)  # a uniform p(z)
         probability[np.arange(len(part)), part] = -1.0  # the cue itself is not ranked
         for pair in np.flatnonzero((cue >= part[0]) & (cue <= part[-1])):
             row = probability[np.searchsorted(part, cue[pair])]

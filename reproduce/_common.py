@@ -107,6 +107,8 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
 def command_line(module: str, arguments: Sequence[str]) -> str:
     """The command as it was given, with DATA for the folder's name, which means nothing on another machine."""
     shown = list(arguments)
+    if "--mallet-state" in shown[:-1]:
+        shown[shown.index("--mallet-state") + 1] = "STATE"
     for i, argument in enumerate(shown):
         if argument == "--data" and i + 1 < len(shown):
             shown[i + 1] = "DATA"

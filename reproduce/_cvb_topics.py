@@ -29,8 +29,8 @@ class Budget:
     max_docs: int | None = None
 
 
-def section(data: Path, budget: Budget) -> str:
-    training, test, how = load_split(data, "reuters21578", budget.max_docs)
+def section(data: Path, budget: Budget, name: str = "reuters21578") -> str:
+    training, test, how = load_split(data, name, budget.max_docs)
     halves = split_halves(test)
     perplexity: dict[int, dict[str, float]] = {}
     likelihood: dict[int, Scores] = {}
@@ -43,7 +43,7 @@ def section(data: Path, budget: Budget) -> str:
             )  # fmt: skip
         note(f"topics: K = {n_topics}: {perplexity[n_topics]}")
     text = [
-        f"reuters21578: {training.n_docs:,} training and {test.n_docs:,} test documents ({how}); α = {ALPHA}, "
+        f"{name}: {training.n_docs:,} training and {test.n_docs:,} test documents ({how}); α = {ALPHA}, "
         f"β = {BETA}, one run. Perplexity of held-out halves after {budget.trained} iterations, each method with its "
         "own θ:",
         table(["K", *METHODS], [[k, *(f"{perplexity[k][m]:.0f}" for m in METHODS)] for k in budget.n_topics]),

@@ -10,7 +10,7 @@ association ``usf_norms/associations.tsv.gz``. Progress goes to standard error.
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reproduce import _adjacent, _association, _completion, _counts, _samplers
@@ -19,7 +19,7 @@ from topicloom._types import FloatArray
 from topicloom.engine.threads import run_parallel
 from topicloom.errors import InputError
 
-SECTIONS = ("completion", "counts", "denominator", "time", "association", "samplers")
+SECTIONS = ("completion", "topics", "counts", "denominator", "time", "association", "samplers", "mallet")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Settings:
 
     completion: _completion.Budget = field(default_factory=_completion.Budget)
     n_topics: int = 100
+    more_topics: tuple[int, ...] = (20, 50, 500)  # of appendix D
+    mallet_sweeps: int = 500
     count_sweeps: tuple[int, ...] = (50, 100, 200)
     denominator_sweeps: int = 100
     denominator_docs: tuple[int, ...] = (100, 300, 1000, 3000)
@@ -42,8 +44,9 @@ class Settings:
 
 QUICK = Settings(
     completion=_completion.Budget(n_topics=20, sweeps=20, burn_in=10, samples={1: (1, 2, 5), 2: (1, 2)}),
-    n_topics=20, count_sweeps=(5, 10), denominator_sweeps=10, denominator_docs=(50, 100), time_topics=(20,),
-    time_sweeps=3, time_repeats=2, association_topics=(10, 20), association_sweeps=10,
+    n_topics=20, more_topics=(5,), mallet_sweeps=20, count_sweeps=(5, 10), denominator_sweeps=10,
+    denominator_docs=(50, 100), time_topics=(20,), time_sweeps=3, time_repeats=2, association_topics=(10, 20),
+    association_sweeps=10,
     samplers=_samplers.Budget(n_topics=20, sweeps=20, curve_topics=(10, 20), curve_sweeps=(5, 20)), max_docs=300,
 )  # fmt: skip
 
@@ -55,15 +58,25 @@ class Options:
     denominator_corpus: str
     association_corpora: Sequence[str]
     sampler_corpora: Sequence[str]
+    topic_corpora: Sequence[str]
+    mallet_state: Path | None
     runs: int
     jobs: int
     settings: Settings
 
 
 def completion(options: Options) -> str:
-    budget = options.settings.completion
-    splits = {name: load_split(options.data, name, options.settings.max_docs) for name in options.corpora}
-    tasks = [(name, run) for name in options.corpora for run in range(options.runs)]
+    return _completed(options, options.settings.completion, options.corpora)
+
+
+def topics(options: Options) -> str:
+    budgets = [replace(options.settings.completion, n_topics=k) for k in options.settings.more_topics]
+    return "\n\n".join(_completed(options, budget, options.topic_corpora) for budget in budgets)
+
+
+def _completed(options: Options, budget: _completion.Budget, names: Sequence[str]) -> str:
+    splits = {name: load_split(options.data, name, options.settings.max_docs) for name in names}
+    tasks = [(name, run) for name in names for run in range(options.runs)]
     curves = run_parallel(
         lambda task: _completion.run(*splits[task[0]][:2], budget, seed=task[1], name=task[0]), tasks, options.jobs
     )
@@ -72,7 +85,7 @@ def completion(options: Options) -> str:
         f"{budget.burn_in}, thin {budget.thin}, θ and θᵖ from the same samples. θ from a random half of each test "
         "document (the odd token in it), perplexity of the other half."
     ]
-    for name in options.corpora:
+    for name in names:
         train, test, how = splits[name]
         own = [curve for (of, _), curve in zip(tasks, curves, strict=True) if of == name]
         parts.append(_completion.report(name, how, train, test, own))
@@ -138,13 +151,21 @@ def samplers(options: Options) -> str:
     return _samplers.report(corpora, options.settings.samplers, options.runs, options.jobs)
 
 
+def of_mallet(options: Options) -> str:
+    if options.mallet_state is None:
+        return "No state of MALLET was given."
+    return _samplers.of_mallet(options.mallet_state, options.settings.mallet_sweeps, options.runs)
+
+
 PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "completion": ("Completion (section 5.3, figures 1 and 2)", completion),
+    "topics": ("Completion with other numbers of topics (appendix D, figures 10 to 13)", topics),
     "counts": ("Hard and soft counts (appendix A, figures 7 and 8)", counts),
     "denominator": ("The denominator's approximation (appendix C, figure 9)", denominator),
     "time": ("Time of the estimate (section 5.8)", times),
     "association": ("Word association (section 5.4, figure 3)", association),
     "samplers": ("On samplers for large corpora (section 5.7, table 4 and figure 6)", samplers),
+    "mallet": ("On a state of MALLET (section 5.7, table 4)", of_mallet),
 }
 
 
@@ -155,6 +176,9 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--denominator-corpus", default="nyt")
     parser.add_argument("--association-corpora", nargs="+", default=["news20", "nyt"])
     parser.add_argument("--sampler-corpora", nargs="+", default=["kos", "reuters21578", "nyt"])
+    parser.add_argument("--topic-corpora", nargs="+", default=["kos", "reuters21578"], help="corpora of appendix D")
+    parser.add_argument("--more-topics", type=int, nargs="+", help="numbers of topics of appendix D: 20 50 500")
+    parser.add_argument("--mallet-state", type=Path, help="a state file that MALLET wrote, for the section mallet")
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=5, help="runs that completion and table 4 are averaged over")
     parser.add_argument("--jobs", type=int, default=1, help="chains at a time")
@@ -163,13 +187,16 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     if given.runs < 1 or given.jobs < 1:
         parser.error("--runs and --jobs must be at least 1")
     settings = QUICK if given.quick else Settings()
+    if given.more_topics:
+        settings = replace(settings, more_topics=tuple(given.more_topics))
     options = Options(
         given.data, given.corpora, given.denominator_corpus, given.association_corpora, given.sampler_corpora,
-        given.runs, given.jobs, settings,
+        given.topic_corpora, given.mallet_state, given.runs, given.jobs, settings,
     )  # fmt: skip
     sections = [name for name in SECTIONS if name in given.sections]
     needed = {
         *(options.corpora if {"completion", "counts", "time"} & set(sections) else ()),
+        *(options.topic_corpora if "topics" in sections else ()),
         *((options.denominator_corpus,) if "denominator" in sections else ()),
         *((*options.association_corpora, "usf_norms") if "association" in sections else ()),
         *(options.sampler_corpora if "samplers" in sections else ()),

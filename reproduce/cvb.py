@@ -46,6 +46,7 @@ class Options:
     runs: int
     figures: Path | None
     settings: Settings
+    topic_corpora: Sequence[str] = ("reuters21578",)
 
 
 Curves = dict[str, list[Curve]]  # {method: one a run}
@@ -207,7 +208,8 @@ def figure2(options: Options) -> str:
 
 
 def topics(options: Options) -> str:
-    return _cvb_topics.section(options.data, options.settings.topics)
+    sections = [_cvb_topics.section(options.data, options.settings.topics, name) for name in options.topic_corpora]
+    return "\n\n".join(sections)
 
 
 PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
@@ -221,6 +223,8 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser = argparse.ArgumentParser(prog="python -m reproduce.cvb", description=__doc__.split("\n\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpora's folders")
     parser.add_argument("--corpora", nargs="+", default=["kos", "nips"])
+    parser.add_argument("--topic-corpora", nargs="+", default=["reuters21578"], help="corpora of the section topics")
+    parser.add_argument("--n-topics", type=int, nargs="+", help="numbers of topics of the section topics")
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=10, help="initialisations")
     parser.add_argument("--figures", type=Path, help="folder for figures (none are drawn without it)")
@@ -229,16 +233,18 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     if given.runs < 1:
         parser.error("--runs must be at least 1")
     settings = QUICK if given.quick else Settings()
+    if given.n_topics:
+        settings = replace(settings, topics=replace(settings.topics, n_topics=given.n_topics))
     wanted = [name for name in SECTIONS if name in given.sections]
     needed = {
         *(given.corpora if "figure1" in wanted else ()),
         *(("kos",) if "figure2" in wanted else ()),
-        *(("reuters21578",) if "topics" in wanted else ()),
+        *(given.topic_corpora if "topics" in wanted else ()),
     }
     missing = sorted(name for name in needed if not (given.data / name).is_dir())
     if missing:
         parser.error(f"{given.data} has no folder {', '.join(missing)}")
-    return Options(given.data, given.corpora, given.runs, given.figures, settings), wanted
+    return Options(given.data, given.corpora, given.runs, given.figures, settings, given.topic_corpora), wanted
 
 
 def main(arguments: Sequence[str]) -> None:

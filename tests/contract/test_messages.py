@@ -211,8 +211,8 @@ def fitted() -> dict[str, Any]:
 def test_questions_of_any_kind(name: str, fitted: dict[str, Any]) -> None:
     model = fitted[name]
     required = {"X": [0, 1] if name == "HMM" else CORPUS, "topic": 0, "first": "a", "second": "b", "estimator": "cgs_p",
-                "lengths": 3, "names": {0: "one"}, "words": list(CORPUS.vocabulary), "source": __file__,
-                "target": "none/a.csv"}  # fmt: skip
+                "lengths": 3, "word": CORPUS.vocabulary[0], "names": {0: "one"}, "words": list(CORPUS.vocabulary),
+                "source": __file__, "target": "none/a.csv"}  # fmt: skip
     left_out = {
         "explore",
         "fit",

@@ -237,7 +237,7 @@ def test_a_subclass_may_add_parameters() -> None:
 def test_an_option_of_prediction_chooses_its_method() -> None:
     for given, method in ((None, "cvb0"), ({}, "cvb0"), ({"tol": 0.1}, "cvb0"), ({"n_samples": 3}, "gibbs")):
         assert topicloom.LDA(predict_options=given)._prediction().method == method
-    assert topicloom.LabeledLDA()._prediction().method == "gibbs"
+    assert topicloom.LabeledLDA()._prediction().method == "cvb0"
     for wrong in ({"tol": 0.1, "burn_in": 3}, {"method": "cvb0", "burn_in": 3}, {"method": "gibbs", "max_iter": 3}):
         with pytest.raises(InputError, match=r"predict_options has the key '\w+', which is of the method"):
             topicloom.LDA(3, **QUICK, predict_options=wrong).fit(COUNTS)

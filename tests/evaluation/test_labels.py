@@ -10,6 +10,7 @@ from sklearn import metrics
 from topicloom.errors import InputError
 from topicloom.evaluation import calibration_bins, label_calibration, label_ranking_scores, label_set_scores
 from topicloom.labeled import label_rules as rules
+from topicloom.labeled.calibration import fit_calibration
 
 
 def case(seed: int, n_docs: int = 12, n_labels: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,9 +95,10 @@ def test_the_threshold_is_the_best_there_is(seed: int) -> None:
     found = rules.best_threshold(scores, truth)
 
     def f1(t: float) -> float:
-        return float(metrics.f1_score(truth, scores >= t, average="micro", zero_division=0))
+        return float(metrics.f1_score(truth, rules.above(scores, t), average="micro", zero_division=0))
 
-    assert f1(found) == pytest.approx(max(f1(t) for t in np.unique(scores)))
+    assert f1(found) == pytest.approx(max(f1(t) for t in [*np.unique(scores), 2.0]))
+    assert rules.above(scores, 2.0).sum(axis=1).tolist() == [1] * len(scores)
 
 
 def test_the_meta_labeler_finds_a_linear_number_of_labels() -> None:
@@ -113,7 +115,7 @@ def test_the_meta_labeler_finds_a_linear_number_of_labels() -> None:
 
 def test_a_calibration_without_contrast_is_a_constant() -> None:
     counts, rate = np.ones((4, 1)), np.array([0.9])
-    always = rules.fit_calibration(counts, rate, np.ones((4, 1), bool))
+    always = fit_calibration(counts, rate, np.ones((4, 1), bool))
     assert always.probability(counts, rate) == pytest.approx(np.full((4, 1), 0.9))
-    never = rules.fit_calibration(counts, rate, np.zeros((4, 1), bool))
+    never = fit_calibration(counts, rate, np.zeros((4, 1), bool))
     assert never.probability(counts, rate) == pytest.approx(np.full((4, 1), 0.1))

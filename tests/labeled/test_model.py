@@ -210,14 +210,16 @@ def test_odd_rows_and_columns(kind: type, method: str) -> None:
     prior = model.alpha_ / model.alpha_.sum()
     np.testing.assert_allclose(model.doc_topic_[5], prior)
     np.testing.assert_array_equal(model.doc_topic_[12], [0, 0, 0, 1, 0, 0])
-    for rule in ("meta", "count", "threshold", "proportional"):
+    for rule in ("auto", "meta", "count", "threshold", "proportional"):
         model.set_params(label_rule=rule)
         answer = model.predict(X)
         assert answer[:, [2, 5]].sum() == 0
-        assert rule in ("threshold", "proportional") or answer.sum(axis=1).min() >= 1
+        assert rule == "proportional" or answer.sum(axis=1).min() >= 1
     p = model.predict_proba(X)
     assert p[:, [2, 5]].max() == 0
     assert np.all((p >= 0) & (p <= 1))
+    np.testing.assert_array_equal(model.decision_function(X), p)
+    model.set_params(ranking="counts")
     scores = model.decision_function(X)
     assert scores[:, [2, 5]].max() == 0
     np.testing.assert_allclose(scores.sum(axis=1), 1)
@@ -237,6 +239,7 @@ def test_a_single_label() -> None:
         for kind in MODELS:
             model = quick(kind).fit(X, Y)
             np.testing.assert_array_equal(model.predict(X), np.ones((4, 1)))
+            model.set_params(ranking="counts")
             np.testing.assert_array_equal(model.decision_function(X), np.ones((4, 1)))
             assert np.all(model.predict_proba(X) > 0.5)
 
@@ -268,7 +271,8 @@ def test_labels_that_training_never_saw_count_as_missed(parts: tuple[Corpus, Cor
 
 def test_rankings_with_and_without_the_prior(parts: tuple[Corpus, Corpus]) -> None:
     train, test = parts
-    model = quick(holdout=0.0, predict_options={**QUICK["predict_options"], "estimator": "standard"}).fit(train)
+    drawn = {**QUICK["predict_options"], "estimator": "standard"}
+    model = quick(holdout=0.0, ranking="counts", predict_options=drawn).fit(train)
     counts, alpha = model._fold_all(test)
     np.testing.assert_allclose(model.decision_function(test), counts / counts.sum(axis=1, keepdims=True), atol=1e-7)
     tied = np.flatnonzero(counts[0] == 0)
@@ -293,7 +297,10 @@ def test_rules(parts: tuple[Corpus, Corpus]) -> None:
     model.set_params(n_labels=None)
     assert np.all(model.predict(test).sum(axis=1) == 2)  # the mean of training
     model.set_params(label_rule="threshold")
-    np.testing.assert_array_equal(model.predict(test), p >= model.threshold_)
+    best = p == p.max(axis=1, keepdims=True)
+    np.testing.assert_array_equal(model.predict(test), (p >= model.threshold_) | best)
+    found = {rule: model.set_params(label_rule=rule).predict(test) for rule in ("auto", "meta", "threshold")}
+    np.testing.assert_array_equal(found["auto"], found[model.label_rule_])
     model.set_params(label_rule="proportional")
     share = model.label_counts_ / train.n_docs
     np.testing.assert_array_equal(model.predict(test).sum(axis=0), np.maximum(np.rint(share * test.n_docs), 1))

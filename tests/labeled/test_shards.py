@@ -1,4 +1,5 @@
-"""Labeled models on several shards: LDA's bits where all labels are allowed, any threads, blocks by themselves."""
+"""Labeled models on several shards: the posterior by enumeration, LDA's bits where all labels are allowed, any threads,
+blocks by themselves."""
 
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,14 @@ import numpy as np
 import pytest
 
 import topicloom
+from tests.helpers.mutating import REJECT, mutate
 from tests.labeled.test_model import quick
 from tests.labeled.test_sampler import all_labels, label_sets, larger
+from tests.oracles import lda as oracle
 from topicloom import LabeledLDA
 from topicloom.datasets import synthetic_labeled
-from topicloom.engine import shards
+from topicloom.engine import exact_shards, shards
+from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError
@@ -19,6 +23,60 @@ from topicloom.labeled import sampler as labeled
 from topicloom.labeled.gibbs import LABELED
 from topicloom.lda.gibbs import dense, get_sampler
 from topicloom.numerics.rng import stream
+
+DOCS = oracle.tiny_corpus([[0, 3, 1], [2, 0, 3], [1, 2, 3], [0, 1]], 4)
+SETS = [[0, 2], [1, 2], [0, 1, 2], [1]]
+CASE = oracle.Case(DOCS, make_prior(np.array([0.3, 0.9, 0.5]), np.array([0.2, 0.1, 0.5, 0.3]), 4))
+
+
+def p_value(n_shards: int, n: int, exact: bool = True) -> float:
+    """p-value that the posterior over the states that the labels allow is invariant under two sweeps."""
+    kernel = labeled.gibbs(label_sets(SETS, 3))
+
+    def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
+        state = kernel.restore(DOCS, z, 3)
+        for t in range(2):
+            state, _ = kernel.sweep(DOCS, state, CASE.prior, Key(61, replicate, t), Schedule(n_shards, exact=exact))
+        return state.z
+
+    return oracle.labeled_invariance(CASE, SETS, sweep, n, seed=62)
+
+
+@pytest.mark.parametrize("n_shards", [2, 3])
+def test_posterior_is_invariant(n_shards: int) -> None:
+    assert len(shards.start_shards(DOCS, 3, n_shards, shards.Loads()).words) == n_shards
+    p = p_value(n_shards, 3000)
+    assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
+
+
+def test_totals_that_lag_behind_are_rejected() -> None:
+    assert p_value(2, 8000, exact=False) < REJECT
+
+
+FORGOTTEN = [
+    ("doc[j] + alpha[k]) * share[k]", "doc[j] + alpha[k])"),
+    ("doc[at] - 1 + a[old]) * share[old]", "doc[at] - 1 + a[old])"),
+    ("doc[to] + a[new]) * share[new]", "doc[to] + a[new])"),
+]
+
+
+@pytest.mark.parametrize("change", [(), *FORGOTTEN])
+def test_sweeps_with_wrong_shares_are_rejected(change: tuple[str, ...]) -> None:
+    """A share left out; the unchanged source goes through the same door."""
+    docs = oracle.tiny_corpus([[0, 1, 0, 1, 0], [2, 3]], 4)
+    case, sets = oracle.Case(docs, make_prior(np.array([2.0, 1.0, 1.0]), np.full(4, 0.5), 2)), [[0, 2], [0, 2]]
+    make_draw = mutate("labeled.gibbs", *([change] if change else [])).make_draw  # type: ignore[list-item]
+    progress = shards.start_shards(docs, 3, 2, shards.Loads())
+    kernel = labeled.gibbs(label_sets(sets, 3))
+
+    def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
+        state, key = kernel.restore(docs, z, 3), Key(63, replicate, 1)
+        exact_shards.sweep_exactly(progress, make_draw, docs, state, case.prior, key, Schedule(2))
+        return state.z
+
+    with np.errstate(all="ignore"):
+        p = oracle.labeled_invariance(case, sets, sweep, 10_000 if change else 2000, seed=64)
+    assert p < REJECT if change else p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
 @pytest.fixture
@@ -108,7 +166,7 @@ def test_a_block_needs_its_documents_and_the_rows_of_its_words_alone() -> None:
 @pytest.mark.usefixtures("in_pieces")
 @pytest.mark.parametrize("n_shards", [2, 3])
 def test_a_model_on_shards_is_the_same_on_threads_and_after_a_stop(n_shards: int, tmp_path: Path) -> None:
-    """The sweep at which it stops is one after which shards have not seen all of each other."""
+    """The sweep at which it stops is one within a course of sweeps, whose cut is in the checkpoint."""
     corpus = synthetic_labeled(60, 40, 5, doc_length=30, seed=2).corpus
     given: dict[str, Any] = {"n_shards": n_shards, "holdout": 0.0, "trace_every": 3, "max_iter": 26}
     straight = quick(LabeledLDA, **given).fit(corpus)
@@ -120,7 +178,7 @@ def test_a_model_on_shards_is_the_same_on_threads_and_after_a_stop(n_shards: int
     folder = tmp_path / "run"
     stopped = quick(LabeledLDA, **given, checkpoint_dir=folder, n_jobs=n_shards).fit(corpus, callbacks=[stop])
     assert stopped.n_iter_ == 13
-    assert stopped.chains_[0].shard_progress.unseen.any()
+    assert not stopped.chains_[0].shard_progress.unseen.any()  # parts draw shares of each label in place of totals
     resumed = topicloom.resume(folder, max_iter=26, n_jobs=2)
     assert resumed.fingerprint_ == straight.fingerprint_
     assert resumed.traces_ == straight.traces_

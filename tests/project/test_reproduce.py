@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # reproduce/ is not part of 
 
 from reproduce import _adjacent, _association, _completion, _counts, _samplers, cgs_p
 from reproduce._common import command_line, load_split, table, train_to
-from topicloom import from_matrix
+from topicloom import from_matrix, mallet
 from topicloom.corpus import Corpus, split_documents
 from topicloom.corpus.formats import write
 from topicloom.datasets import synthetic_lda
@@ -170,13 +170,17 @@ def test_command_runs_on_folders(tmp_path: Path, corpus: Corpus, capsys: pytest.
     folder = tmp_path / "small"
     folder.mkdir()
     write(corpus, folder / "docword.npz", vocabulary=folder / "vocab.txt")
+    state = tmp_path / "state.gz"
+    chain = train_to(corpus, 4, 5, seed=0)
+    mallet.write_state(state, corpus, chain.state, chain.prior)
     cgs_p.main(["--data", str(tmp_path), "--corpora", "small", "--denominator-corpus", "small", "--quick", "--runs",
-                "2", "--sections", "completion", "counts", "denominator", "time", "samplers", "--sampler-corpora",
-                "small"])  # fmt: skip
+                "2", "--sections", "completion", "topics", "counts", "denominator", "time", "samplers", "mallet",
+                "--sampler-corpora", "small", "--topic-corpora", "small", "--mallet-state", str(state)])  # fmt: skip
     text = capsys.readouterr().out
     assert "python -m reproduce.cgs_p --data DATA --corpora small" in text
     assert str(tmp_path) not in text
-    assert text.count("\n### ") == 5
+    assert text.count("\n### ") == 7
+    assert "Log-likelihood per training token of MALLET's last state" in text
     for sampler in ("sparse", "warp"):
         assert f"| {sampler} | φᵖ + θᵖ |" in text
         assert f"| small | {sampler} | 20 | 20 |" in text

@@ -41,12 +41,12 @@ class Labeling:
     seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
     method: Annotated[str, Option(help="gibbs, or the variational method cvb0.")] = "gibbs"
     beta: Annotated[float, Option(help="Dirichlet prior of words.", metavar="B")] = 0.1
-    ranking: Annotated[str, Option(help="Score labels by counts (without the prior) or by theta (with the prior).")] = (
-        "counts"
-    )
+    ranking: Annotated[
+        str, Option(help="Rank labels by probability, by counts (without the prior) or by theta (with the prior).")
+    ] = "probability"
     label_rule: Annotated[
-        str, Option(help="How many labels each document gets: meta, count, threshold or proportional.")
-    ] = "meta"
+        str, Option(help="How many labels each document gets: auto, threshold, meta, count or proportional.")
+    ] = "auto"
     n_labels: Annotated[int | None, Option(help="Labels per document, for the rule count.")] = None
     holdout: Annotated[
         float, Option(help="Share of the documents on which probabilities are calibrated; 0 for none.")
@@ -133,7 +133,8 @@ def predict(
     rule: Annotated[
         str | None,
         typer.Option(
-            help="How many labels each document gets: meta, count, threshold or proportional (default: as in the fit)."
+            help="How many labels each document gets: auto, threshold, meta, count or proportional "
+            "(default: as in the fit)."
         ),
     ] = None,
     n_labels: Annotated[int | None, typer.Option(help="Labels per document, for the rule count.")] = None,

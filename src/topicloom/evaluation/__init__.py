@@ -1,5 +1,6 @@
 """How good are the topics: what they predict, whether their words go together, how they differ."""
 
+from topicloom.evaluation.association import word_association
 from topicloom.evaluation.clusters import silhouette_widths, topic_clusters, topic_linkage
 from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.collections import (
@@ -78,4 +79,5 @@ __all__ = [
     "topic_map",
     "topic_sizes",
     "topic_weights",
+    "word_association",
 ]

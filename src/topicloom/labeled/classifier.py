@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.inputs import Reading
-from topicloom.engine.estimates import Estimator, pseudo_counts, with_prior
+from topicloom.engine.estimates import Counts, Estimator, pseudo_counts, with_prior
 from topicloom.engine.estimator import label_sets as _labels
 from topicloom.engine.estimator.explained import Parts, Target, parts_of_shares
 from topicloom.engine.estimator.label_sets import LabelSets
@@ -19,12 +19,14 @@ from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.sampler import Sampler
 from topicloom.engine.threads import threads_for
+from topicloom.engine.word_topics import sums_of_documents
 from topicloom.files.checks import Contents
 from topicloom.files.directories import Part
 from topicloom.files.manifests import LABELS
 from topicloom.labeled import labels as _label_files
 from topicloom.labeled import stored_checks as _stored_checks
-from topicloom.labeled.label_rules import Calibration, MetaLabeler, best_labels, proportional
+from topicloom.labeled.calibration import Calibration
+from topicloom.labeled.label_rules import CHOSEN, MetaLabeler, above, best_labels, proportional
 from topicloom.lda.variational import batch as variational
 from topicloom.numerics.rng import path_key
 
@@ -48,6 +50,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
     label_counts_: AnyArray
     unlabeled_docs_: BoolArray
     threshold_: float
+    _rule_scores: FloatArray  # micro-F1 on held-out documents of the rules that "auto" chooses from
     _sets: LabelSets | None
     _n_labelled: int
     _meta: MetaLabeler
@@ -62,22 +65,28 @@ class LabelClassifier(ReportedLabels, TopicModel):
     def _own_names(self) -> Names:
         return tuple(map(str, self.classes_.tolist()))
 
+    @property
+    def label_rule_(self) -> str:
+        """What ``label_rule="auto"`` stands for."""
+        return CHOSEN[int(np.argmax(self._rule_scores))] if len(self._rule_scores) else CHOSEN[0]
+
     # -- what was learned ----------------------------------------------------------------------------------------
 
     def _mean_word_counts(self, estimator: Estimator | None = None) -> FloatArray:
         """Expected counts plus β by word [V, K], the mean over samples and chains; by an estimator, of last states."""
         total, n = np.zeros((len(self.vocabulary_), len(self.classes_))), 0
         for chain in self.chains_:
-            counts = (chain.kept if estimator is None else None) or self._final_counts(
-                chain, docs=False, estimator=estimator
-            )
+            counts = self._counts_of(chain, estimator, docs=False)
             assert counts.word is not None
             total += counts.word
             n += counts.n_samples
         return pseudo_counts(total, n, self.chains_[0].prior)
 
+    def _counts_of(self, chain: Chain, estimator: Estimator | None, docs: bool = True) -> Counts:
+        return (chain.kept if estimator is None else None) or self._final_counts(chain, docs=docs, estimator=estimator)
+
     def _word_counts_of(self, chain: Chain) -> FloatArray:
-        counts = chain.kept or self._final_counts(chain, docs=False)
+        counts = self._counts_of(chain, None, docs=False)
         assert counts.word is not None
         return pseudo_counts(counts.word, counts.n_samples, chain.prior)
 
@@ -89,7 +98,7 @@ class LabelClassifier(ReportedLabels, TopicModel):
         sets = self._training_sets()
         total, n = np.zeros(len(sets.label)), 0
         for chain in self.chains_:
-            counts = (chain.kept if estimator is None else None) or self._final_counts(chain, estimator=estimator)
+            counts = self._counts_of(chain, estimator)
             assert counts.doc is not None
             total += counts.doc
             n += counts.n_samples
@@ -163,19 +172,20 @@ class LabelClassifier(ReportedLabels, TopicModel):
         """Expected label counts under α [K], or [D, K] with a row per document; each step has streams of its own."""
         rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
         if self.method == "cvb0":
-            return variational.fold_in(
-                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=threads_for(self.n_jobs),
-                alpha_row=rows,
-            )  # fmt: skip
+            return variational.fold_in(corpus, "cvb0", self._by_word, alpha, alpha_row=rows, **self._rounds())
         return self._expected_counts(corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step)))
 
     def _label_targets(self) -> list[Target]:
         return [Target(name, k) for k, name in enumerate(self.classes_.tolist())]
 
     def _label_parts(self, corpus: Corpus) -> Parts:
-        """Of ``decision_function``."""
+        """Of ``decision_function``; a probability is divided as the label's share of the document is."""
         alpha, topics = self._last_word_topics(corpus)
-        return parts_of_shares(corpus, topics, alpha * self._share_of_prior())
+        shares = parts_of_shares(corpus, topics, alpha * self._share_of_prior())
+        if self.ranking != "probability":
+            return shares
+        counts = sums_of_documents(corpus.pairs.ptr, topics)
+        return shares.scaled(corpus, self._probability(counts), self._scores_by_share(counts, alpha))
 
     def _topic_parts(self, corpus: Corpus) -> Parts:
         alpha, topics = self._last_word_topics(corpus)
@@ -186,16 +196,16 @@ class LabelClassifier(ReportedLabels, TopicModel):
         alpha, step = self._last_prior(corpus)
         rows = np.arange(corpus.n_docs, dtype=np.int32) if alpha.ndim == 2 else None
         if self.method == "cvb0":
-            return alpha, variational.word_topics(
-                corpus, "cvb0", self._by_word, alpha, tol=_TOL, max_rounds=_ROUNDS, n_jobs=threads_for(self.n_jobs),
-                alpha_row=rows,
-            )  # fmt: skip
-        return alpha, self._expected_word_topics(
-            corpus, self._phi_by_word, alpha, rows, int(path_key(self.seed_, step))
-        )
+            own = self._rounds()
+            return alpha, variational.word_topics(corpus, "cvb0", self._by_word, alpha, alpha_row=rows, **own)
+        seed = int(path_key(self.seed_, step))
+        return alpha, self._expected_word_topics(corpus, self._phi_by_word, alpha, rows, seed)
+
+    def _rounds(self) -> dict[str, Any]:
+        return {"tol": _TOL, "max_rounds": _ROUNDS, "n_jobs": threads_for(self.n_jobs)}
 
     def decision_function(self, X: Any, **reading: Unpack[Reading]) -> FloatArray:
-        """Scores by which labels are ranked: their shares of each document.
+        """Scores by which labels are ranked, as ``ranking`` says: probabilities, or shares of each document.
 
         Parameters
         ----------
@@ -220,6 +230,9 @@ class LabelClassifier(ReportedLabels, TopicModel):
         return self._scores(*self._fold_all(self._new_corpus(X, reading)))
 
     def _scores(self, counts: FloatArray, alpha: FloatArray) -> FloatArray:
+        return self._probability(counts) if self.ranking == "probability" else self._scores_by_share(counts, alpha)
+
+    def _scores_by_share(self, counts: FloatArray, alpha: FloatArray) -> FloatArray:
         return with_prior(counts, alpha * self._share_of_prior())
 
     def _share_of_prior(self) -> float:
@@ -289,12 +302,13 @@ class LabelClassifier(ReportedLabels, TopicModel):
 
     def _predict(self, corpus: Corpus, counts: FloatArray, alpha: FloatArray) -> BoolArray:
         seen = self.label_counts_ > 0
-        if self.label_rule == "threshold":
-            return (self._probability(counts) >= self.threshold_) & seen
-        if self.label_rule == "proportional":
+        rule = self.label_rule_ if self.label_rule == "auto" else self.label_rule
+        if rule == "threshold":
+            return above(self._probability(counts), self.threshold_) & seen
+        if rule == "proportional":
             return proportional(self._probability(counts), self.label_counts_ / self._n_labelled)
         most = int(seen.sum())
-        if self.label_rule == "meta":
+        if rule == "meta":
             sizes = self._meta.sizes(corpus.to_matrix(), most)
         else:
             mean = self.label_counts_.sum() / self._n_labelled
@@ -408,32 +422,18 @@ class LabelClassifier(ReportedLabels, TopicModel):
 
     def _fitted_numbers(self) -> list[Any]:
         found = [*super()._fitted_numbers(), self.label_counts_, self._n_labelled, *self._meta, self.threshold_]
-        return found if self._calibration is None else [*found, *self._calibration]
+        parts = (*(self._calibration or ()), self._rule_scores)
+        return [*found, *(part for part in parts if np.size(part))]  # earlier versions' have fewer
 
     def _own_arrays(self) -> dict[str, AnyArray]:
-        calibration = self._calibration
-        return {
-            "classes": _labels.classes_to_bytes(self.classes_),
-            "label_counts": self.label_counts_,
-            "unlabeled_docs": self.unlabeled_docs_,
-            "n_labelled": np.array([self._n_labelled]),
-            "meta": np.append(self._meta.coef, self._meta.intercept),
-            "calibration": np.zeros(0) if calibration is None else np.append(calibration.coef, calibration.intercept),
-            "threshold": np.array([self.threshold_]),
-        }
+        return _label_files.model_arrays(self)
 
     def _check_own(self, file: Contents) -> None:
         _stored_checks.check_labeled(file)
         file.expect_no_others()
 
     def _set_own_arrays(self, arrays: dict[str, AnyArray]) -> None:
-        self.classes_ = _labels.classes_from_bytes(arrays["classes"])
-        self.label_counts_, self.unlabeled_docs_ = arrays["label_counts"], arrays["unlabeled_docs"]
-        self._n_labelled, self.threshold_ = int(arrays["n_labelled"][0]), float(arrays["threshold"][0])
-        self._meta = MetaLabeler(arrays["meta"][:-1], float(arrays["meta"][-1]))
-        stored = arrays["calibration"]
-        self._calibration = Calibration(stored[:-1], float(stored[-1])) if len(stored) else None
-        self._sets = None
+        _label_files.set_model_arrays(self, arrays)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags

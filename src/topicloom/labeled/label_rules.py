@@ -1,4 +1,4 @@
-"""From scores to label sets and probabilities: the rules that labeled models share, as functions over arrays."""
+"""From scores to label sets: the rules that labeled models share, as functions over arrays."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from topicloom._types import BoolArray, FloatArray, Int64Array
 from topicloom.numerics.blas import one_blas_thread
 
-RULES = ("meta", "count", "threshold", "proportional")
+RULES = ("auto", "threshold", "meta", "count", "proportional")
+CHOSEN = ("meta", "threshold")  # what "auto" chooses from; the first, where there are no held-out documents
 
 
 # -- label sets ----------------------------------------------------------------------------------------------------
@@ -29,14 +30,29 @@ def proportional(scores: FloatArray, share: FloatArray) -> BoolArray:
     return np.ascontiguousarray(best_labels(np.ascontiguousarray(scores.T), sizes).T)
 
 
+def above(probability: FloatArray, threshold: float) -> BoolArray:
+    """Labels with at least this probability, and each document's likeliest one."""
+    chosen = probability >= threshold
+    chosen[np.arange(len(chosen)), probability.argmax(axis=1)] = True
+    return chosen
+
+
 def best_threshold(probability: FloatArray, truth: BoolArray) -> float:
-    """The threshold at which micro-F1 is highest: labels with at least this probability are predicted."""
-    p, hit = probability.ravel(), truth.ravel()
+    """The threshold at which micro-F1 of ``above`` is highest."""
+    p = probability.copy()
+    p[np.arange(len(p)), p.argmax(axis=1)] = 1.0  # of each document one label is predicted in any case
+    p, hit = p.ravel(), truth.ravel()
     order = np.argsort(-p, kind="stable")
     found = np.cumsum(hit[order])
     f1 = 2 * found / (np.arange(1, len(p) + 1) + hit.sum())
     last = np.flatnonzero(np.append(np.diff(p[order]) != 0, True))  # a threshold takes all of equal probability
     return float(p[order][last[np.argmax(f1[last])]])
+
+
+def micro_f1(truth: BoolArray, chosen: BoolArray) -> float:
+    """Of label sets, 0 if there is none at all."""
+    n = int(truth.sum() + chosen.sum())
+    return 2.0 * float((truth & chosen).sum()) / n if n else 0.0
 
 
 # -- the number of labels ------------------------------------------------------------------------------------------
@@ -67,43 +83,3 @@ def fit_meta_labeler(counts: Any, sizes: Int64Array, penalty: float = 1.0) -> Me
     with one_blas_thread():
         model = Ridge(alpha=penalty, solver="lsqr", tol=1e-6).fit(features(counts), sizes)
     return MetaLabeler(np.asarray(model.coef_, np.float64), float(model.intercept_))
-
-
-# -- probabilities -------------------------------------------------------------------------------------------------
-
-
-class Calibration(NamedTuple):
-    """A logistic model of "this label is one of the document's", by the label's share and how common it is."""
-
-    coef: FloatArray
-    intercept: float
-
-    def probability(self, counts: FloatArray, rate: FloatArray) -> FloatArray:
-        """Of each label [D, K], from expected counts [D, K] and the labels' shares of the training documents [K]."""
-        logit = np.full(counts.shape, self.intercept)
-        for weight, feature in zip(self.coef, _evidence(counts, rate), strict=True):
-            logit += weight * feature
-        return np.asarray(1.0 / (1.0 + np.exp(-logit)))
-
-
-def _evidence(counts: FloatArray, rate: FloatArray) -> list[FloatArray]:
-    """Log share of a label in the document, one pseudo-count as the prior would have it; its square; log frequency."""
-    share = (counts + rate / rate.sum()) / (counts.sum(axis=1, keepdims=True) + 1.0)
-    log_share = np.log(share)
-    return [log_share, log_share**2, np.broadcast_to(np.log(rate), counts.shape)]
-
-
-def fit_calibration(counts: FloatArray, rate: FloatArray, truth: BoolArray) -> Calibration:
-    """From documents that the model has not seen; with nothing to tell apart, how often labels are true."""
-    hits = truth.ravel()
-    if hits.all() or not hits.any():
-        share = (hits.sum() + 0.5) / (len(hits) + 1.0)
-        return Calibration(np.zeros(3), float(np.log(share / (1.0 - share))))
-    from sklearn.linear_model import LogisticRegression
-
-    X = np.stack([feature.ravel() for feature in _evidence(counts, rate)], axis=1)
-    centre, scale = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-9)
-    with one_blas_thread():
-        model = LogisticRegression(C=100.0, max_iter=500).fit((X - centre) / scale, hits)
-    coef = model.coef_[0] / scale
-    return Calibration(coef, float(model.intercept_[0] - np.sum(coef * centre)))

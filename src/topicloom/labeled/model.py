@@ -25,9 +25,10 @@ from topicloom.errors import InputError
 from topicloom.files.directories import Stored
 from topicloom.labeled import labels as _label_files
 from topicloom.labeled import sampler
+from topicloom.labeled.calibration import fit_calibration
 from topicloom.labeled.classifier import LabelClassifier
 from topicloom.labeled.documented import ATTRIBUTES, SHARED
-from topicloom.labeled.label_rules import RULES, best_threshold, fit_calibration, fit_meta_labeler
+from topicloom.labeled.label_rules import CHOSEN, RULES, best_threshold, fit_meta_labeler, micro_f1
 from topicloom.numerics.rng import Purpose, path_key
 
 _PAIRS = 1_000_000  # (document, label) pairs that are enough to calibrate by
@@ -73,15 +74,13 @@ class LabeledLDA(LabelClassifier):
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "method": parameters.choice(("gibbs", "cvb0")),
-        "ranking": parameters.choice(("counts", "theta")),
+        "ranking": parameters.choice(("probability", "counts", "theta")),
         "label_rule": parameters.choice(RULES),
         "n_labels": parameters.or_none(parameters.whole(1)),
         "holdout": parameters.number(0.0, 0.9),
     }
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
-        "predict_options": parameters.predict_options(
-            burn_in=50, thin=5, n_samples=10, n_chains=1, estimator="cgs_p", method="gibbs"
-        )
+        "predict_options": parameters.predict_options(burn_in=50, thin=5, n_samples=10, n_chains=1, estimator="cgs_p")
     }
 
     def __init__(
@@ -91,8 +90,8 @@ class LabeledLDA(LabelClassifier):
         topic_word_prior: float | Sequence[float] | AnyArray = 0.1,
         method: Literal["gibbs", "cvb0"] = "gibbs",
         estimator: Estimator = "standard",
-        ranking: Literal["counts", "theta"] = "counts",
-        label_rule: Literal["meta", "count", "threshold", "proportional"] = "meta",
+        ranking: Literal["probability", "counts", "theta"] = "probability",
+        label_rule: Literal["auto", "threshold", "meta", "count", "proportional"] = "auto",
         n_labels: int | None = None,
         holdout: float = 0.2,
         max_iter: MaxIter = 195,
@@ -219,7 +218,7 @@ class LabeledLDA(LabelClassifier):
         self._set_arrays(self._mean_word_counts(), self._prediction_prior(), chains[0].prior.beta)
         self._meta = fit_meta_labeler(problem.corpus.to_matrix()[sets.sizes > 0], sets.sizes[sets.sizes > 0])
         self._learn_more()
-        self._calibration, self.threshold_ = None, 0.5
+        self._calibration, self.threshold_, self._rule_scores = None, 0.5, np.zeros(0)
         self._calibrate()
 
     def _report(self, problem: Problem, best: Chain) -> bool:
@@ -235,7 +234,7 @@ class LabeledLDA(LabelClassifier):
         return np.where(seen, total, 0.0)
 
     def _calibrate(self) -> None:
-        """Probabilities and the threshold, from documents that a second model has not seen."""
+        """Probabilities, the threshold and the rule, from documents that a second model has not seen."""
         assert self._sets is not None
         labelled = np.flatnonzero(self._sets.sizes)
         n_held = min(round(self.holdout * len(labelled)), max(50, _PAIRS // self._sets.n_labels))
@@ -261,12 +260,13 @@ class LabeledLDA(LabelClassifier):
         second._fit(second._problem(corpus, self.classes_, sets, self.seed_), ())
         self.interrupted_ = self.interrupted_ or second.interrupted_  # and can go on to be calibrated as it should
         truth = _labels.indicator(self._sets)[held]
-        counts = second._fold(self.corpus_.select(held))
-        seen = second.label_counts_ > 0
-        self._calibration = second._calibration = fit_calibration(
-            counts[:, seen], second._rates()[seen], truth[:, seen]
-        )
-        self.threshold_ = best_threshold(second._probability(counts), truth)
+        new = self.corpus_.select(held)
+        counts, alpha = second._fold_all(new)
+        rates, seen = second._rates(), second.label_counts_ > 0
+        self._calibration = second._calibration = fit_calibration(counts, rates, truth, seen)
+        self.threshold_ = second.threshold_ = best_threshold(second._probability(counts), truth)
+        chosen = [second.set_params(label_rule=rule)._predict(new, counts, alpha) for rule in CHOSEN]
+        self._rule_scores = np.array([micro_f1(truth, answer) for answer in chosen])
 
 
 @documented(shared=SHARED, run=RUN, labels=ATTRIBUTES, topics=TOPICS, chains=CHAINS)

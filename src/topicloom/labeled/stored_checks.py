@@ -11,6 +11,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.engine.estimator.label_sets import LabelSets
 from topicloom.errors import StorageError
 from topicloom.files.checks import Contents, Expected
+from topicloom.labeled.label_rules import CHOSEN
 
 _NAMES = (str, int, float)
 _LABELED = {
@@ -19,6 +20,9 @@ _LABELED = {
     "n_labelled": Expected("i", (1,), low=1),
     "meta": Expected("f8", ("V + 1",)),
     "calibration": Expected("f8", ("calibration",)),
+    "label_offset": Expected("f8", ("offsets",), optional=True),  # earlier versions have none of these three
+    "label_slope": Expected("f8", ("slopes",), positive=True, optional=True),
+    "rule_scores": Expected("f8", ("scores",), low=0, high=1, optional=True),
     "threshold": Expected("f8", (1,), low=0, high=1),
 }
 _DEPENDENCY = {
@@ -34,6 +38,12 @@ def check_labeled(file: Contents) -> None:
     file.expect(_LABELED)
     if file.sizes["calibration"] not in (0, 4):
         file.fail(f"the array 'calibration' has {file.sizes['calibration']} entries, expected none or 4")
+    wanted = file.sizes["K"] if file.sizes["calibration"] else 0
+    by_label = [file.sizes[name] for name in ("offsets", "slopes") if name in file.sizes]
+    if by_label not in ([], [wanted, wanted]):
+        file.fail(f"the arrays 'label_offset' and 'label_slope' must both have {wanted} entries, or both be left out")
+    if file.sizes.get("scores", 0) not in (0, len(CHOSEN)):
+        file.fail(f"the array 'rule_scores' has {file.sizes['scores']} entries, expected none or {len(CHOSEN)}")
     n_labelled = int(np.count_nonzero(~arrays["unlabeled_docs"]))
     if arrays["n_labelled"][0] != n_labelled or np.any(arrays["label_counts"] > n_labelled):
         file.fail("the arrays 'n_labelled', 'unlabeled_docs' and 'label_counts' do not fit each other")

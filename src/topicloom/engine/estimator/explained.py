@@ -41,6 +41,11 @@ class Parts:
     word: FloatArray  # [M, C], in the order of ``corpus.pairs``
     rest: FloatArray  # [D, C]
 
+    def scaled(self, corpus: Corpus, values: FloatArray, sums: FloatArray) -> "Parts":
+        """Other values [D, C], divided among words as these are, which add up to ``sums``."""
+        scale = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
+        return Parts(self.word * np.repeat(scale, np.diff(corpus.pairs.ptr), axis=0), self.rest * scale)
+
 
 @dataclass(frozen=True, eq=False)
 class Explained:
@@ -158,7 +163,7 @@ class ExplainedTopics:
         >>> model = LabeledLDA(max_iter=40, burn_in=20, random_state=0)
         >>> model = model.fit(["goal match team", "vote law party"] * 20, [["sport"], ["state"]] * 20)
         >>> model.explain(["team law match"], labels="sport", top=2, frame="pandas")["word"].tolist()
-        ['match', 'team']
+        ['team', 'match']
         """
         check_is_fitted(self, "seed_")
         asked, corpus = ask(self, topics, labels, n_best, top), self._corpus_to_explain(X)

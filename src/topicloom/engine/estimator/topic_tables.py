@@ -5,9 +5,11 @@ from typing import Any, Unpack
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from topicloom.corpus._checks import check_whole, shown
 from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import tables
 from topicloom.engine.estimator.names import Topic
+from topicloom.errors import InputError, InputTypeError
 
 
 class TopicTables:
@@ -119,6 +121,58 @@ class TopicTables:
         return tables.top_docs(
             model.corpus_, self.doc_topic_, model._topic_number(topic), n_docs, frame, text_length=text_length
         )
+
+    def similar_words(self, word: str, n_words: int = 10) -> list[tuple[str, float]]:
+        """The words that are likeliest where a word is, by the topics that they share.
+
+        A topic has probability in proportion to α and to its share of the word. From this topic the other word is
+        drawn (CGS_p eq. 57 and its footnote).
+
+        Parameters
+        ----------
+        word : str
+            A word of the vocabulary.
+        n_words : int, default=10
+            How many words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words and their probabilities, the likeliest first. The word itself is left out. All words of the
+            vocabulary and the word itself add up to 1.
+
+        Raises
+        ------
+        InputError
+            If the word is not in the vocabulary.
+        InputTypeError
+            If it is not a string.
+
+        See Also
+        --------
+        topicloom.evaluation.word_association : All words, of several cues, for any topics.
+
+        Examples
+        --------
+        >>> from topicloom import LDA
+        >>> texts = ["river boat river", "money bank money"] * 5
+        >>> model = LDA(2, max_iter=40, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).fit(texts)
+        >>> [(word, round(p, 2)) for word, p in model.similar_words("boat", 1)]
+        [('river', 0.64)]
+        """
+        check_is_fitted(self, "seed_")
+        from topicloom.evaluation.association import word_association  # a fit needs none of it
+
+        check_whole("n_words", n_words, 1)
+        if not isinstance(word, str):
+            raise InputTypeError(f"word={shown(word)} must be a word of the vocabulary, a string.")
+        if word not in self.vocabulary_:
+            raise InputError(f"the vocabulary has no word {shown(word)}; model.vocabulary_ lists its words.")
+        cue = self.vocabulary_.index(word)
+        model: Any = self  # a topic model has priors
+        found = word_association(self.topic_word_, [cue], model.alpha_)[0]
+        order = [v for v in np.argsort(-found, kind="stable").tolist() if v != cue]
+        return [(self.vocabulary_[v], float(found[v])) for v in order[:n_words]]
 
     def top_words(self, n_words: int = 10) -> list[list[str]]:
         """The likeliest words of each topic.
