@@ -1,7 +1,8 @@
 """Learning α and β: Minka's fixed point for the Dirichlet-multinomial, as a step of its own between sweeps.
 
-α (one value per topic, or one for all) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the current z. The
-sums run over distinct counts only, however many documents or words have them, so a step costs far less than a sweep.
+α (one value per topic, or one for all) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the
+current z. The sums run over distinct counts only, however many documents or words have them, so a step costs far less
+than a sweep.
 
 Where documents or topics look alike, because topics have not formed yet or because there are too few tokens to form
 them, the likelihood rises without end: a larger prior makes them more alike, and so on until all topics are the same.

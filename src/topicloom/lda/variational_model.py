@@ -21,15 +21,15 @@ from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, warn
 from topicloom.files.directories import Part
 from topicloom.files.manifests import CORPUS, chain_role
+from topicloom.lda.bounded import BoundedTopics
 from topicloom.lda.statement import LearnPriors
-from topicloom.lda.streamed import StreamedTopics
 from topicloom.lda.variational import stream
 from topicloom.lda.variational.batch import check_whole, fold_in, word_topics
 from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
 from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps
 
 
-class VariationalLDA(StreamedTopics):
+class VariationalLDA(BoundedTopics):
     """Latent Dirichlet allocation by variational inference: deterministic, and with fractional counts too.
 
     An approximation of the posterior that ``LDA`` samples from. It says when it has converged, takes weights such as

@@ -25,7 +25,13 @@ _ROUNDS, _CLOSE = 20, 1e-5
 
 
 def learn_priors(
-    pairs: PairIndex, state: VariationalState, mode: Mode, prior: Prior, *, alpha: bool, beta: bool,
+    pairs: PairIndex,
+    state: VariationalState,
+    mode: Mode,
+    prior: Prior,
+    *,
+    alpha: bool,
+    beta: bool,
     symmetric: bool = False,
 ) -> tuple[VariationalState, Prior, float]:
     """State and prior after a step for α, for β or for both, and how far, relatively, the priors moved.
