@@ -40,17 +40,26 @@ def convolve(pmf: FloatArray, size: int, gamma: float) -> None:
 
 @kernel
 def deconvolve(pmf: FloatArray, size: int, gamma: float, out: FloatArray) -> float:
-    """Take a Bernoulli out of a count that is at most ``size``; returns how far the result is from summing to 1."""
+    """Take a Bernoulli out of a count that is at most ``size``; returns how far the result is from summing to 1.
+
+    Where the probabilities at the ends are 0, so are those of the result.
+    """
+    first, last = 0, size
+    while first < size and pmf[first] == 0.0:
+        first += 1
+    while last > first and pmf[last] == 0.0:
+        last -= 1
+    out[:size] = 0.0
     total = 0.0
     if gamma <= 0.5:
         below = 0.0
-        for m in range(size):
+        for m in range(first, min(last + 1, size)):
             below = max((pmf[m] - gamma * below) / (1.0 - gamma), 0.0)
             out[m] = below
             total += below
     else:
         above = 0.0
-        for m in range(size - 1, -1, -1):
+        for m in range(last - 1, max(first - 2, -1), -1):
             above = max((pmf[m + 1] - (1.0 - gamma) * above) / gamma, 0.0)
             out[m] = above
             total += above
