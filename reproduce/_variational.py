@@ -1,5 +1,6 @@
 """Runs of VB, CVB, CVB0 and Gibbs that stop along the way, and the two measures of CVB's section 4."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from topicloom.corpus import Corpus
 from topicloom.engine.counts import document_counts
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Plan, run_chains, start_chain
+from topicloom.evaluation import token_probabilities
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.variational import batch as v
 from topicloom.lda.variational.sampler import _FRESH
@@ -36,11 +38,7 @@ def symmetric(corpus: Corpus, n_topics: int, alpha: float, beta: float) -> Prior
 
 def token_probability(theta: FloatArray, phi: FloatArray, test: Corpus) -> FloatArray:
     """Σ_k θ_jk φ_kw of each held-out token (eqs. 19, 20); φ by word [V, K]."""
-    out = np.empty(test.n_tokens)
-    for first in range(0, test.n_tokens, 50_000):
-        part = slice(first, first + 50_000)
-        out[part] = np.einsum("ik,ik->i", theta[test.token_docs[part]], phi[test.words[part]])
-    return out
+    return token_probabilities(phi.T, theta, test)
 
 
 def variational_states(
@@ -67,6 +65,31 @@ def run_variational(method: str, train: Corpus, test: Corpus, prior: Prior, seed
         p = token_probability(normal(state.doc, 1), normal(state.word, 0), test)
         curve.test.append(float(np.log(p).mean()))
     return curve
+
+
+def compare_exact(
+    train: Corpus, test: Corpus, prior: Prior, grid: Sequence[int]
+) -> list[tuple[int, tuple[float, ...]]]:  # fmt: skip
+    """After each iteration of the grid: exact bounds and test log probabilities of the exact and the Gaussian form,
+    the share of the tokens that they assign otherwise, and the seconds that each has taken."""
+    index = pair_index(train)
+    modes: tuple[v.Mode, v.Mode] = ("cvb_exact", "cvb")
+    states = [v.start(index, mode, prior, 0, 0) for mode in modes]
+    seconds = [0.0, 0.0]
+    found = []
+    for iteration in range(1, grid[-1] + 1):
+        for m, mode in enumerate(modes):
+            started = time.process_time()
+            states[m], _ = v.iterate(index, states[m], mode, prior, v.Work())
+            seconds[m] += time.process_time() - started
+        if iteration not in grid:
+            continue
+        bounds = [v.bound_exact(index, state.gamma, prior) / train.n_tokens for state in states]
+        tests = [float(np.log(token_probability(normal(s.doc, 1), normal(s.word, 0), test)).mean()) for s in states]
+        apart = np.abs(states[0].gamma - states[1].gamma).sum(axis=1)
+        share = float(np.sum(index.count * apart) / (2 * index.count.sum()))
+        found.append((iteration, (*bounds, *tests, share, *seconds)))
+    return found
 
 
 def normal(counts: FloatArray, axis: int) -> FloatArray:

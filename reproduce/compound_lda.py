@@ -1,13 +1,15 @@
 """George, Xia and Michailidis, "Analyses of multi-collection corpora via compound topic modeling" (2019).
 
-    python -m reproduce.compound_lda --data DIR [--sections synthetic gibbs-em figure5 topics times]
-                                     [--corpora news16 yelp nips_years] [--sweeps N] [--runs N]
-                                     [--figures FOLDER] [--quick]
+    python -m reproduce.compound_lda --data DIR
+        [--sections synthetic gibbs-em figure5 topics times baselines clusters truth figure14 figure20]
+        [--corpora news16 yelp nips_years] [--sweeps N] [--runs N] [--figures FOLDER] [--quick]
 
 synthetic: section 3.2 and table 1, over 20 corpora. gibbs-em: figure 4. figure5: perplexity against the number of
 topics, for LDA and for compound LDA with one and with all collections. topics: the hyperparameters of section 4.2.3,
 figure 6, and the collections' topics as in figures 10 and 11 (pictures with --figures), from one model a corpus.
-times: table 3. DIR holds one folder a corpus; the first two sections need none.
+times: table 3. baselines: M1, M2 and M3 of figures 10 and 11, table 2, and LDA's own hyperparameters. clusters: figures
+7, 8 and 15 to 17 without HDP. truth: M1, M2 and M3 where π is known. figure14: autocorrelation. figure20: perplexity
+against α. DIR holds one folder a corpus; synthetic, gibbs-em, truth and figure14 need none.
 """
 
 import argparse
@@ -17,12 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import compound as benchmark
+from reproduce import _compound_baselines as baselines
 from reproduce import _compound_corpora as corpora
 from reproduce import _compound_synthetic as made
 from reproduce._common import run_sections
 from topicloom.errors import InputError
 
-SECTIONS = ("synthetic", "gibbs-em", "figure5", "topics", "times")
+SECTIONS = (
+    "synthetic", "gibbs-em", "figure5", "topics", "times", "baselines", "clusters", "truth", "figure14", "figure20"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,41 @@ def times(options: Options) -> str:
     )
 
 
+def beside_lda(options: Options) -> str:
+    sweeps = options.number(options.sweeps, 300, 20)
+    return baselines.section(options.data, options.corpora, sweeps, options.max_docs, options.quick)
+
+
+def clusters(options: Options) -> str:
+    sweeps = options.number(options.sweeps, 300, 20)
+    return baselines.clusters(options.data, options.corpora[-1], sweeps, options.max_docs, options.quick)
+
+
+def truth(options: Options) -> str:
+    n, sweeps = options.number(options.runs, 10, 2), options.number(options.sweeps, 300, 20)
+    return baselines.known_truth(n, sweeps, options.quick)
+
+
+def figure14(options: Options) -> str:
+    return baselines.autocorrelation(options.number(options.sweeps, 2000, 120), options.quick)
+
+
+def figure20(options: Options) -> str:
+    sweeps = options.number(options.sweeps, 150, 20)
+    return baselines.alphas(options.data, options.corpora[-1], sweeps, options.max_docs, options.quick)
+
+
 PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "synthetic": ("Recovering π: section 3.2, table 1", synthetic),
     "gibbs-em": ("Recovering γ and η: figure 4", gibbs_em),
     "figure5": ("Perplexity: figure 5", figure5),
     "topics": ("Hyperparameters, topics, collections: section 4.2.3, figures 6, 10, 11", topics),
     "times": ("Time of a sweep: table 3", times),
+    "baselines": ("Compound LDA beside LDA: section 4.2.3, figures 10 and 11, table 2", beside_lda),
+    "clusters": ("Topic sizes and clusters: figures 7, 8, 15, 16, 17", clusters),
+    "truth": ("Mixtures by M1, M2 and M3 where they are known", truth),
+    "figure14": ("Autocorrelation of π: figure 14", figure14),
+    "figure20": ("Perplexity against α: figure 20", figure20),
 }
 
 

@@ -118,7 +118,7 @@ class MissingTextsWarning(UserWarning):
 class UnknownGroupsWarning(UserWarning):
     """The model knows no collection of the new documents.
 
-    Examples are groups in another spelling or of another type.
+    Examples are groups in another spelling or of another type, and a score of documents without groups.
     """
 
 

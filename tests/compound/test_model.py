@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -163,7 +164,13 @@ def test_collections_may_come_as_y(data) -> None:
     assert by_y.collections_ == ("collection0", "collection1", "collection2")
     assert by_y.fingerprint_ == by_name.fingerprint_
     assert clone(quick).fit(matrix, groups, groups=list(groups)).fingerprint_ == by_name.fingerprint_
-    assert by_y.score(matrix, groups) == by_y.score(matrix, groups=groups) != by_y.score(matrix)
+    column = clone(quick).fit(matrix, groups[:, None])  # as scikit-learn's tools may give it
+    assert column.fingerprint_ == clone(quick).fit(matrix, groups=pd.DataFrame({"a": groups})).fingerprint_
+    assert column.fingerprint_ == by_name.fingerprint_
+    with pytest.warns(UnknownGroupsWarning, match="no collection of any document is given"):
+        without = by_y.score(matrix)
+    assert by_y.score(matrix, groups) == by_y.score(matrix, groups=groups) != without
+    assert without == by_y.score(matrix, groups=[None] * 100)
     theta = clone(quick).fit_transform(matrix, groups)
     np.testing.assert_array_equal(theta, by_y.transform(matrix))
 

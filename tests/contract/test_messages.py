@@ -321,6 +321,7 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "a table of them": (errors.UnknownWordsWarning, "fitted.doc_topics_frame(['nothing of this is known'])"),
     "unknown groups": (errors.UnknownGroupsWarning, "collections.transform(CORPUS, ['none'] * 6)"),
     "a score": (errors.UnknownGroupsWarning, "collections.score(CORPUS, ['none'] * 6)"),
+    "a score without groups": (errors.UnknownGroupsWarning, "collections.score(CORPUS)"),
     "function words": (errors.FunctionWordsWarning,
                        "LDA(2, **QUICK).fit([f'the of and to in is that it was for on with w{i}a w{i}b w{i}c' "
                        "for i in range(60)])"),

@@ -55,6 +55,25 @@ def test_alpha_is_found_again(truth: tuple[Corpus, State, np.ndarray]) -> None:
     np.testing.assert_allclose(prior.alpha[0], alpha, rtol=0.15)
 
 
+def test_one_alpha_for_all_topics_maximises_the_posterior_and_is_found_again() -> None:
+    data = synthetic_lda(1500, 60, 4, doc_length=40, alpha=0.4, beta=0.3, seed=6)
+    state = rebuild_counts(data.corpus, data.z, 4)
+    prior = settle(
+        lambda p: learn_alpha(data.corpus, state, p, symmetric=True), make_prior(np.full(4, 2.0), np.ones(60), 1500)
+    )
+    counts = np.zeros((1500, 4))
+    np.add.at(counts, (data.corpus.token_docs, data.z), 1)
+
+    def loss(log_alpha: float) -> float:
+        alpha = np.full(4, np.exp(log_alpha))
+        return RATE * alpha[0] - sum(oracle._dirichlet_multinomial(row, alpha) for row in counts)
+
+    best = minimize_scalar(loss, bounds=(np.log(1e-2), np.log(10)), method="bounded", options={"xatol": 1e-9})
+    assert np.ptp(prior.alpha[0]) == 0
+    assert prior.alpha[0, 0] == pytest.approx(float(np.exp(best.x)), rel=1e-3)
+    assert prior.alpha[0, 0] == pytest.approx(0.4, rel=0.1)
+
+
 def test_beta_maximises_the_posterior_and_is_found_again() -> None:
     data = synthetic_lda(400, 300, 20, doc_length=100, alpha=0.5, beta=0.3, seed=6)
     state = rebuild_counts(data.corpus, data.z, 20)

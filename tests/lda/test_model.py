@@ -83,6 +83,10 @@ def test_learned_priors_are_kept_apart_from_given_ones(corpus: Corpus) -> None:
     )
     assert both.alpha_[0] != 0.3
     assert both.beta_[0] != 0.07
+    one = LDA(4, learn_priors="symmetric", topic_word_prior=0.07, max_iter=40, random_state=0).fit(corpus)
+    assert len(set(one.alpha_)) == 1
+    assert one.alpha_[0] != 0.25
+    assert set(one.beta_) == {0.07}  # given, so it is not learned
     fixed = LDA(4, learn_priors=False, max_iter=40, random_state=0).fit(corpus)
     np.testing.assert_array_equal(fixed.alpha_, 0.25)
     vector = LDA(4, topic_word_prior=np.linspace(0.1, 1, 60), max_iter=30, random_state=0).fit(corpus)
@@ -280,6 +284,8 @@ def test_mismatched_priors_are_named() -> None:
         LDA(3, topic_word_prior=[1, 2, 3]).fit(GOOD)
     with pytest.raises(InputError, match=r"learns one β for all words, but topic_word_prior is a vector"):
         LDA(3, topic_word_prior=[1, 2], learn_priors=True).fit(GOOD)
+    with pytest.raises(InputError, match=r'learn_priors=\'flat\' must be None, True, False or "symmetric"'):
+        LDA(3, learn_priors="flat").fit(GOOD)  # type: ignore[arg-type]
 
 
 def test_new_documents_must_fit_the_model(model: LDA) -> None:

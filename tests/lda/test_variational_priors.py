@@ -60,3 +60,37 @@ def test_every_mode_learns_its_priors(mode: str, counts: np.ndarray) -> None:
     fixed = fitted(mode, counts, doc_topic_prior=0.3, topic_word_prior=0.2)
     np.testing.assert_array_equal(fixed.alpha_, np.full(4, 0.3))
     np.testing.assert_array_equal(fixed.beta_, np.full(40, 0.2))
+
+
+@pytest.mark.parametrize("mode", ALL)
+def test_every_mode_learns_one_alpha_for_all_topics(mode: str, counts: np.ndarray) -> None:
+    model = fitted(mode, counts, max_iter=6, learn_priors="symmetric", topic_word_prior=0.2)
+    assert len(set(model.alpha_)) == 1
+    assert model.alpha_[0] != 0.25
+    np.testing.assert_array_equal(model.beta_, np.full(40, 0.2))  # given, so it is not learned
+
+
+@pytest.mark.parametrize("mode", BATCH)
+def test_one_alpha_maximises_the_likelihood_of_the_counts(mode: v.Mode, counts: np.ndarray) -> None:
+    """That of expected counts as Dirichlet-multinomial, or of VB's mean log shares as Dirichlet."""
+    from scipy.optimize import minimize_scalar
+    from scipy.special import digamma, gammaln
+
+    prior, index = make_prior(np.full(3, 0.4), np.full(40, 0.2), 60), pair_index(from_matrix(counts))
+    state = v.start(index, mode, prior, 0, 0)
+    for _ in range(30):
+        state, _ = v.iterate(index, state, mode, prior, v.Work())
+    n, mean_log = state.doc - 0.4, digamma(state.doc) - digamma(state.doc.sum(axis=1))[:, None]
+
+    def loss(a: float) -> float:
+        if mode == "vb":
+            return -float(60 * (gammaln(3 * a) - 3 * gammaln(a)) + (a - 1) * mean_log.sum())
+        one = gammaln(3 * a) - gammaln(3 * a + n.sum(axis=1)) + np.sum(gammaln(a + n) - gammaln(a), axis=1)
+        return -float(one.sum())
+
+    for _ in range(60):
+        state, prior, _ = learn_priors(index, state, mode, prior, alpha=True, beta=False, symmetric=True)
+    found = float(prior.alpha[0, 0])  # VB's fixed point closes in slowly, and stops at steps of 1e-5
+    assert loss(found) < min(loss(0.97 * found), loss(1.03 * found))
+    best = minimize_scalar(loss, bounds=(1e-3, 5.0), method="bounded", options={"xatol": 1e-10}).x
+    assert found == pytest.approx(best, rel=1e-2 if mode == "vb" else 1e-3)

@@ -125,7 +125,15 @@ class GroupedDocuments(LDA):
         """
         if y is not None and groups is not None:
             raise InputError("y is the collection of each document, and so is groups; give one of them alone.")
-        return -float(np.log(self.perplexity(X, y if groups is None else groups, **reading)))
+        corpus = self._grouped(X, y if groups is None else groups, reading)
+        if corpus.groups is None and len(self.collections_) > 1:
+            warn(
+                "no collection of any document is given, so each is scored with the mean over collections. Give y or "
+                "groups, which searches of scikit-learn pass if they are given y; groups=[None, …] says that none is "
+                "known.",
+                UnknownGroupsWarning,
+            )
+        return -float(np.log(self._perplexity(corpus)))
 
     def _grouped(self, X: Any, groups: Any, reading: Mapping[str, Any]) -> Corpus:
         check_is_fitted(self, "seed_")

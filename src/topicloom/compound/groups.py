@@ -13,6 +13,13 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, counted, there_are
 
 ALL = "all"  # the one collection of documents that have none
+_FEW = 20  # documents among which labels that hardly any two share may be meant
+
+_SHARED = {  # what to do about labels that are hardly shared
+    "number": "give bins of the numbers, such as np.digitize(values, [10, 20, 50])",
+    "date": "give periods, such as [date.year // 10 * 10 for date in dates]",
+    "label": "give labels such as an author or a source, or use LDA",
+}
 
 
 def with_groups(corpus: Corpus, groups: Any, *, every: bool, name: str = "groups") -> Corpus:
@@ -57,12 +64,31 @@ def training_groups(corpus: Corpus, groups: Any, y: Any) -> Corpus:
             "label per document, or a Corpus with groups. Searches of scikit-learn pass y; their groups= is for the "
             'splitter. For a single collection give groups=["all"] * n_docs, or use LDA.'
         )
+    _check_shared(given.groups, "y" if groups is None and y is not None else "groups")
     return given
+
+
+def _check_shared(labels: Sequence[Hashable], name: str) -> None:
+    """Refuse numbers and dates that hardly any two documents share, and names that no two do."""
+    different, kind = set(labels), "label"
+    if len(labels) < _FEW or 2 * len(different) <= len(labels):
+        return
+    kinds = {group_kind(group_value(label)) for label in different}
+    if kinds in ({"number"}, {"date"}):
+        kind = kinds.pop()
+    elif len(different) < len(labels):
+        return
+    raise InputError(
+        f"{name} has {counted(len(different), f'different {kind}s')} for {counted(len(labels), 'documents')}, but a "
+        f"collection is of documents that share a label; {_SHARED[kind]}."
+    )
 
 
 def _listed(groups: Any) -> Iterable[Any]:
     if hasattr(groups, "columns") and hasattr(groups, "to_numpy"):  # a frame, which would give its names
         groups = groups.to_numpy()
+    if isinstance(groups, np.ndarray) and groups.ndim == 2 and groups.shape[1] == 1:
+        groups = groups[:, 0]  # a column, as scikit-learn takes it
     if isinstance(groups, np.ndarray) and groups.dtype.kind == "M":
         groups = groups.astype("datetime64[us]")  # nanoseconds would come out as whole numbers
     return groups.tolist() if hasattr(groups, "tolist") else groups  # type: ignore[no-any-return]

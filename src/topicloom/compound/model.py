@@ -30,6 +30,7 @@ from topicloom.engine.stopping import MaxIter
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.model import FIRST_PATH, LDA
+from topicloom.lda.statement import LearnPriors
 from topicloom.lda.variational.sampler import Settings, memory_note, variational_sampler
 from topicloom.lda.variational.state import VariationalState
 from topicloom.lda.variational_model import variational_plan, warn_not_converged
@@ -102,8 +103,9 @@ class CompoundLDA(CollectionModel):
         * ``tol`` (1e-3), of "vem": share of tokens that an iteration may move and still count as converged.
         * ``max_doc_update_iter`` (10), of "vem": most rounds per document in an iteration.
         * ``mean_change_tol`` (1e-3), of "vem": change per topic below which a document is done.
-    learn_priors : bool, default=None
-        None learns the priors that were left as None, True learns γ and η, False neither.
+    learn_priors : bool or "symmetric", default=None
+        None learns the priors that were left as None, True learns γ and η, False neither. "symmetric" is as None, since
+        each of them is one number.
     sampler, sampler_options, estimator, max_iter, keep_draws, n_chains, n_paths, n_shards, seed_words, seed_weight
         As in ``LDA``.
     predict_options, trace_every, checkpoint_dir, checkpoint_every, n_jobs, random_state, verbose
@@ -202,7 +204,7 @@ class CompoundLDA(CollectionModel):
         n_shards: int | Literal["auto"] = "auto",
         sampler_options: parameters.SamplerOptions | None = None,
         method_options: MethodOptions | None = None,
-        learn_priors: bool | None = None,
+        learn_priors: LearnPriors = None,
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
         predict_options: parameters.PredictOptions | None = None,
@@ -328,7 +330,7 @@ class CompoundLDA(CollectionModel):
         alpha_prior = None
         if self._alpha_is_free() and self.learn_priors is not False:
             alpha_prior = _gamma_prior("collection_prior", self.collection_prior)
-        return self.concentration is None if self.learn_priors is None else self.learn_priors, alpha_prior
+        return self._learns(self.concentration), alpha_prior
 
     def _alpha_is_free(self) -> bool:
         return self.collection_prior is None or isinstance(self.collection_prior, Mapping)

@@ -1,7 +1,8 @@
 """Learning α and β: Minka's fixed point for the Dirichlet-multinomial, as a step of its own between sweeps.
 
-α (one value per topic) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the current z. The
-sums run over distinct counts only, however many documents or words have them, so a step costs far less than a sweep.
+α (one value per topic, or one for all) maximises p(z | α) p(α), β (one value for all words) p(w | z, β) p(β), given the
+current z. The sums run over distinct counts only, however many documents or words have them, so a step costs far less
+than a sweep.
 
 Where documents or topics look alike, because topics have not formed yet or because there are too few tokens to form
 them, the likelihood rises without end: a larger prior makes them more alike, and so on until all topics are the same.
@@ -39,13 +40,20 @@ def after_sweep(corpus: Corpus, chain: Any, info: Any, plan: Any) -> None:
     """Learn the priors of a chain, if it is time to."""
     if plan.learns(chain.sweep):
         if plan.learn_alpha:
-            chain.prior = learn_alpha(corpus, chain.state, chain.prior, plan.schedule.n_jobs)
+            chain.prior = learn_alpha(
+                corpus, chain.state, chain.prior, plan.schedule.n_jobs, symmetric=plan.symmetric_alpha
+            )
         if plan.learn_beta:
             chain.prior = learn_beta(chain.state, chain.prior)
 
 
-def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) -> Prior:
-    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / (Σ_d[Ψ(N_d + Σα) − Ψ(Σα)] + rate), repeated until it settles."""
+def learn_alpha(
+    corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1, *, symmetric: bool = False
+) -> Prior:  # fmt: skip
+    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / (Σ_d[Ψ(N_d + Σα) − Ψ(Σα)] + rate), repeated until it settles.
+
+    With ``symmetric`` α is one number: α ← α Σ_dk[Ψ(n_dk + α) − Ψ(α)] / (K Σ_d[Ψ(N_d + Kα) − Ψ(Kα)] + rate).
+    """
     assert len(prior.alpha) == 1, "rows of several collections are learned with their mixtures"
     lengths, times = np.unique(corpus.doc_lengths[corpus.doc_lengths > 0], return_counts=True)
     if len(lengths) == 0:
@@ -57,6 +65,8 @@ def learn_alpha(corpus: Corpus, state: AnyState, prior: Prior, n_jobs: int = 1) 
         expected_tables(by_count, alpha, top)
         total = alpha.sum()
         bottom = np.sum(times * (digamma(lengths + total) - digamma(total)))
+        if symmetric:
+            return np.full(len(top), max(top.sum() / (len(top) * bottom + RATE), SMALLEST))
         return np.asarray(np.maximum(top / (bottom + RATE), SMALLEST))
 
     for _ in range(_ROUNDS):

@@ -86,6 +86,7 @@ class Plan:
     estimator: Estimator
     learn_alpha: bool = False
     learn_beta: bool = False
+    symmetric_alpha: bool = False  # whether a learned α is one number for all topics
     learn_more: bool = False  # whether the sampler learns something beside α and β
     learn_from: int = 20
     learn_every: int = 10

@@ -1,6 +1,7 @@
 """How good are the topics: what they predict, whether their words go together, how they differ."""
 
 from topicloom.evaluation.association import word_association
+from topicloom.evaluation.averaged import token_probabilities
 from topicloom.evaluation.clusters import silhouette_widths, topic_clusters, topic_linkage
 from topicloom.evaluation.coherence import coherence
 from topicloom.evaluation.collections import (
@@ -71,6 +72,7 @@ __all__ = [
     "regression_scores",
     "silhouette_widths",
     "time_entropy",
+    "token_probabilities",
     "topic_clusters",
     "topic_discrepancy",
     "topic_distances",

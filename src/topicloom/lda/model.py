@@ -20,7 +20,7 @@ from topicloom.errors import InputError, warn
 from topicloom.lda import memory
 from topicloom.lda.gibbs import get_sampler, sampler_names
 from topicloom.lda.gibbs.merged_start import MOST_TOPICS, topics_of_start, with_merged_start
-from topicloom.lda.statement import PlainTopics
+from topicloom.lda.statement import LearnPriors, PlainTopics
 
 FIRST_PATH = 'doc_topic_ is the mean over paths; estimate(..., paths="first") gives θ of the first one'
 
@@ -71,9 +71,9 @@ class LDA(PlainTopics):
         * ``n_mh`` (2): steps per token of "mh" and "warp".
         * ``start_sweeps`` (0): above 0, chains start with this many sweeps of half as many topics again. The most
           similar topics are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
-    learn_priors : bool, default=None
+    learn_priors : bool or "symmetric", default=None
         None learns the priors that were left as None, True learns both, False neither. α becomes asymmetric, β stays
-        symmetric.
+        symmetric. "symmetric" is as None, with α one number for all topics.
     seed_words : dict of int to list of str, or list of lists of str, default=None
         Words to be found in a topic, by the number of the topic.
     seed_weight : float, default=0.5
@@ -214,7 +214,7 @@ class LDA(PlainTopics):
         n_paths: int = 1,
         n_shards: int | Literal["auto"] = "auto",
         sampler_options: parameters.SamplerOptions | None = None,
-        learn_priors: bool | None = None,
+        learn_priors: LearnPriors = None,
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
         predict_options: parameters.PredictOptions | None = None,
@@ -306,6 +306,7 @@ class LDA(PlainTopics):
             seed,
             learn_alpha=learn_alpha,
             learn_beta=learn_beta,
+            symmetric_alpha=self._learns_symmetric(),
             schedule=Schedule(parameters.shards_of(self.n_shards), threads_for(self.n_jobs), self._n_mh()),
             n_paths=self.n_paths,
         )

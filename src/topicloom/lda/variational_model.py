@@ -1,6 +1,7 @@
 """Latent Dirichlet allocation by variational inference, as a scikit-learn estimator."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack, cast
 
@@ -20,14 +21,15 @@ from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError, warn
 from topicloom.files.directories import Part
 from topicloom.files.manifests import CORPUS, chain_role
-from topicloom.lda.streamed import StreamedTopics
+from topicloom.lda.bounded import BoundedTopics
+from topicloom.lda.statement import LearnPriors
 from topicloom.lda.variational import stream
 from topicloom.lda.variational.batch import check_whole, fold_in, word_topics
 from topicloom.lda.variational.sampler import ALL_MODES, Settings, memory_note, variational_sampler, word_counts
 from topicloom.lda.variational.stochastic import STOCHASTIC_MODES, Steps
 
 
-class VariationalLDA(StreamedTopics):
+class VariationalLDA(BoundedTopics):
     """Latent Dirichlet allocation by variational inference: deterministic, and with fractional counts too.
 
     An approximation of the posterior that ``LDA`` samples from. It says when it has converged, takes weights such as
@@ -144,7 +146,7 @@ class VariationalLDA(StreamedTopics):
         method: Literal["cvb0", "cvb", "cvb_exact", "vb", "scvb0", "svb"] = "cvb0",
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
-        learn_priors: bool | None = None,
+        learn_priors: LearnPriors = None,
         seed_words: inputs.SeedWords | None = None,
         seed_weight: float = 0.5,
         max_iter: int = 500,
@@ -230,11 +232,14 @@ class VariationalLDA(StreamedTopics):
     def _plan(self, seed: int) -> Plan:
         parameters.check_parameters(self)
         learn_alpha, learn_beta = self._learned_priors()
-        return variational_plan(self, seed, learn_alpha, learn_beta)
+        plan = variational_plan(self, seed, learn_alpha, learn_beta)
+        return replace(plan, symmetric_alpha=self._learns_symmetric())
 
     def _settings(self, total_docs: float) -> Settings:
         learned = self._learned_priors()
-        steps = Steps(self.batch_size, self.learning_offset, self.learning_decay, total_docs, *learned)
+        steps = Steps(
+            self.batch_size, self.learning_offset, self.learning_decay, total_docs, *learned, self._learns_symmetric()
+        )
         return Settings(self.method, self.tol, self.mean_change_tol, self.max_doc_update_iter, steps)
 
     def _problem(self, corpus: Corpus, seed: int) -> Problem:

@@ -282,13 +282,13 @@ def _bound_with_zero(pairs: PairIndex, state: VariationalState, prior: Prior) ->
     doc, word, topic = np.zeros_like(full.doc), np.zeros_like(full.word), np.zeros_like(full.topic)
     collapsed.add_log_empty(pairs, full.gamma, doc, word, topic)
     base = np.repeat(prior.alpha[:1], len(full.doc), axis=0)
-    total = _rise_with_zero(full.doc, full.doc_var, doc, base)
-    total += _rise_with_zero(full.word, full.word_var, word, word_prior(prior))
-    total -= _rise_with_zero(full.topic, full.topic_var, topic, prior.beta_sum)
+    total = rise_with_zero(full.doc, full.doc_var, doc, base)
+    total += rise_with_zero(full.word, full.word_var, word, word_prior(prior))
+    total -= rise_with_zero(full.topic, full.topic_var, topic, prior.beta_sum)
     return total + _bound_rest(pairs, full.gamma, prior)
 
 
-def _rise_with_zero(mean: FloatArray, var: FloatArray, log_empty: FloatArray, base: FloatArray) -> float:
+def rise_with_zero(mean: FloatArray, var: FloatArray, log_empty: FloatArray, base: FloatArray) -> float:
     """Σ E[log Γ(base + n) − log Γ(base)]; ``mean`` holds base + E n."""
     some = np.maximum(-np.expm1(log_empty), _RARE)  # P(n ≥ 1)
     n = np.where(some > _RARE, mean - base, 0.0)  # of a count that is as good as never above 0 only rounding is left

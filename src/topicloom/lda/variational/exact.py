@@ -15,6 +15,7 @@ from topicloom._types import FloatArray, Int64Array
 from topicloom.lda.variational.state import PairIndex
 from topicloom.numerics.jit import kernel
 
+_IMPOSSIBLE = 1e-150  # a probability that changes no sum
 _CLOSE = 1e-10  # how far from 1 the probabilities of a deconvolved count may add up
 
 
@@ -39,17 +40,26 @@ def convolve(pmf: FloatArray, size: int, gamma: float) -> None:
 
 @kernel
 def deconvolve(pmf: FloatArray, size: int, gamma: float, out: FloatArray) -> float:
-    """Take a Bernoulli out of a count that is at most ``size``; returns how far the result is from summing to 1."""
+    """Take a Bernoulli out of a count that is at most ``size``; returns how far the result is from summing to 1.
+
+    Where the probabilities at the ends are 0, so are those of the result.
+    """
+    first, last = 0, size
+    while first < size and pmf[first] == 0.0:
+        first += 1
+    while last > first and pmf[last] == 0.0:
+        last -= 1
+    out[:size] = 0.0
     total = 0.0
     if gamma <= 0.5:
         below = 0.0
-        for m in range(size):
+        for m in range(first, min(last + 1, size)):
             below = max((pmf[m] - gamma * below) / (1.0 - gamma), 0.0)
             out[m] = below
             total += below
     else:
         above = 0.0
-        for m in range(size - 1, -1, -1):
+        for m in range(last - 1, max(first - 2, -1), -1):
             above = max((pmf[m + 1] - (1.0 - gamma) * above) / gamma, 0.0)
             out[m] = above
             total += above
@@ -69,6 +79,28 @@ def convolve_all(
             convolve(out, size, gamma[i, k])
             size += 1
     return size
+
+
+@kernel
+def convolve_likely(
+    members: Int64Array, count: FloatArray, gamma: FloatArray, k: int, out: FloatArray
+) -> tuple[int, int]:  # fmt: skip
+    """As ``convolve_all``, for counts of which most values are all but impossible: the range of those that are not."""
+    out[0] = 1.0
+    first, last = 0, 0
+    for i in members:
+        g = gamma[i, k]
+        for _ in range(int(count[i])):
+            out[last + 1] = out[last] * g
+            for m in range(last, first, -1):
+                out[m] = out[m] * (1.0 - g) + out[m - 1] * g
+            out[first] *= 1.0 - g
+            last += 1
+            while first < last and out[first] < _IMPOSSIBLE:
+                first += 1
+            while first < last and out[last] < _IMPOSSIBLE:
+                last -= 1
+    return first, last
 
 
 @kernel
@@ -172,9 +204,9 @@ def mean_log_gamma(
     for g in range(ptr.shape[0] - 1):
         members = order[ptr[g] : ptr[g + 1]]
         for k in range(gamma.shape[1]):
-            size = convolve_all(members, count, gamma, k, -1, work)
+            first, last = convolve_likely(members, count, gamma, k, work)
             base = math.lgamma(prior[g, k])
-            for m in range(size + 1):
+            for m in range(first, last + 1):
                 total += work[m] * (math.lgamma(prior[g, k] + m) - base)
     return total
 

@@ -25,7 +25,14 @@ _ROUNDS, _CLOSE = 20, 1e-5
 
 
 def learn_priors(
-    pairs: PairIndex, state: VariationalState, mode: Mode, prior: Prior, *, alpha: bool, beta: bool
+    pairs: PairIndex,
+    state: VariationalState,
+    mode: Mode,
+    prior: Prior,
+    *,
+    alpha: bool,
+    beta: bool,
+    symmetric: bool = False,
 ) -> tuple[VariationalState, Prior, float]:
     """State and prior after a step for α, for β or for both, and how far, relatively, the priors moved.
 
@@ -35,7 +42,7 @@ def learn_priors(
     used = np.diff(pairs.ptr) > 0
     if alpha and used.any():
         old = prior.alpha[0]
-        new = learned_alpha(state.doc, old, used, bayes=mode == "vb")
+        new = learned_alpha(state.doc, old, used, bayes=mode == "vb", symmetric=symmetric)
         prior = prior._replace(alpha=new[None, :])
         if mode == "vb":
             state.doc[~used] = new  # a document without words has no other parameters than the prior's
@@ -66,11 +73,15 @@ def mean_log(rows: FloatArray, used: BoolArray) -> FloatArray:
     return out / max(int(used.sum()), 1)
 
 
-def learned_alpha(doc: FloatArray, alpha: FloatArray, used: BoolArray, *, bayes: bool) -> FloatArray:
+def learned_alpha(
+    doc: FloatArray, alpha: FloatArray, used: BoolArray, *, bayes: bool, symmetric: bool = False
+) -> FloatArray:
     """α from documents' parameters [D, K] of VB, or from their expected counts, which hold the old α."""
     if not bayes:
-        return fit_polya(doc, alpha, used)
+        return fit_polya(doc, alpha, used, symmetric)
     goal, mass = mean_log(doc, used), float(doc[used].sum(axis=1).mean() - alpha.sum())
+    if symmetric:
+        goal[:] = goal.mean()
     return fit_dirichlet(goal, alpha, mass=mass)
 
 
@@ -119,8 +130,11 @@ def inverse_digamma(y: FloatArray | float) -> FloatArray:
     return np.asarray(x)
 
 
-def fit_polya(rows: FloatArray, alpha: FloatArray, used: BoolArray) -> FloatArray:
-    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / Σ_d[Ψ(N_d + Σα) − Ψ(Σα)] on expected counts; ``rows`` hold the old α."""
+def fit_polya(rows: FloatArray, alpha: FloatArray, used: BoolArray, symmetric: bool = False) -> FloatArray:
+    """α ← α_k Σ_d[Ψ(n_dk + α_k) − Ψ(α_k)] / Σ_d[Ψ(N_d + Σα) − Ψ(Σα)] on expected counts; ``rows`` hold the old α.
+
+    With ``symmetric`` the mean over topics is every topic's.
+    """
     first = alpha
     totals = rows[used].sum(axis=1) - alpha.sum()
     n_used = int(used.sum())
@@ -132,7 +146,8 @@ def fit_polya(rows: FloatArray, alpha: FloatArray, used: BoolArray) -> FloatArra
         bottom = float(np.sum(digamma(totals + total) - digamma(total)))
         if not bottom > 0:  # the prior is so large that rounding leaves nothing of the counts
             return alpha
-        return np.asarray(np.clip(alpha * (top - n_used * digamma(alpha)) / bottom, SMALLEST, _LARGEST))
+        new = alpha * (top - n_used * digamma(alpha)) / bottom
+        return np.asarray(np.clip(np.full_like(new, new.mean()) if symmetric else new, SMALLEST, _LARGEST))
 
     for _ in range(_ROUNDS):
         new = step(alpha)

@@ -146,7 +146,13 @@ def _batch_sampler(settings: Settings, corpus: Corpus | None, collections: Colle
             chain.state, chain.prior, moved = collections.fit(pairs(), chain.state, chain.prior, learns)
         if learns:
             chain.state, chain.prior, change = learn_priors(
-                pairs(), chain.state, mode, chain.prior, alpha=plan.learn_alpha, beta=plan.learn_beta
+                pairs(),
+                chain.state,
+                mode,
+                chain.prior,
+                alpha=plan.learn_alpha,
+                beta=plan.learn_beta,
+                symmetric=plan.symmetric_alpha,
             )
             own.prior_change = max(change, moved)
         own.change = info.detail

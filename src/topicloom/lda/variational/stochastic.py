@@ -51,6 +51,7 @@ class Steps(NamedTuple):
     total_docs: float = 1e6
     learn_alpha: bool = False
     learn_beta: bool = False
+    symmetric_alpha: bool = False
 
     def step(self, batch: int) -> float:
         return float(min((self.offset + batch) ** -self.decay, 1.0))
@@ -136,7 +137,7 @@ def learn_batch(
     else:
         value = float(fitted.fit.sum() - np.sum(pairs.doc_weight * np.log(doc.sum(axis=1))))
     if steps.learn_alpha and used.any():
-        goal = learned_alpha(doc, alpha, used, bayes=mode == "svb")
+        goal = learned_alpha(doc, alpha, used, bayes=mode == "svb", symmetric=steps.symmetric_alpha)
         prior = prior._replace(alpha=(alpha * (goal / alpha) ** rho)[None, :])
     return prior, value
 
