@@ -28,6 +28,7 @@ from topicloom.hdp.sampler import process_sampler
 from topicloom.hdp.state import DOC, MOST_TOPICS, TOPIC
 from topicloom.hdp.stored_checks import check_level
 from topicloom.hdp.weights import GammaPrior
+from topicloom.lda.model import LDA
 
 _START = 1.0  # of a concentration that is learned
 _DOC_PRIOR, _TOPIC_PRIOR = (1.0, 1.0), (1.0, 0.1)  # shapes and rates (Teh et al. 2006, section 6)
@@ -141,7 +142,7 @@ class HDP(TopicModel):
         "max_topics": parameters.whole(1),
     }
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
-        "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=5, n_chains=2),
+        "predict_options": LDA._OPTIONS["predict_options"],
     }
 
     _level: FloatArray  # see ``state.HDPState``
