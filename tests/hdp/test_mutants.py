@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.hdp.test_sampler import exact, geweke, mover, redrawer
+from tests.hdp.test_sampler import exact, geweke, mover, proposer, redrawer
 from tests.helpers.mutating import REJECT, mutate
 from tests.oracles import hdp
 from tests.oracles import lda as oracle
@@ -19,8 +19,6 @@ TOPICS: dict[str, Changes] = {
     "rest does not shrink": [("level[REST] *= 1.0 - share", "pass")],
     "forgotten topic's weight is lost": [("level[REST] += alpha[old]", "pass")],
     "new topics' shares do not know γ": [("** (1.0 / level[TOPIC])", "** 1.0")],
-    "a topic's last token has to leave": [("stay = (row[old] - 1 + b) * coef_out",
-                                           "stay = (row[old] - 1 + b) * coef_out * (not is_last)")],
     "new topics have no weight": [("max(share * level[REST], SMALLEST)", "SMALLEST")],
     "factors of the last document": [("        enter_document(doc_ptr[d], doc_ptr[d + 1]",
                                       "        enter_document(doc_ptr[0], doc_ptr[1]")],
@@ -28,6 +26,17 @@ TOPICS: dict[str, Changes] = {
 AT_MOST: dict[str, Changes] = {
     "one topic too many": [("< prior.most", "<= prior.most")],
 }
+SPLITS: dict[str, Changes] = {
+    "γ forgotten": [("log(state.level[TOPIC]) - log(share)", "-log(share)")],
+    "shares taken for given": [("- log(share) - log(1.0 - share)", "")],
+    "merges as likely as splits": [("ratio if splits else -ratio", "ratio")],
+    "proposals not counted": [("(of_a + of_b) / of_both", "max(of_a, of_b) / of_both")],
+    "anchors not counted in documents": [("1 if d == pair.doc_i else 0, 1 if d == pair.doc_j else 0", "0, 0")],
+    "anchors' weights of documents left out": [("log(base_a) + log(base_b) - log(base_a + base_b)",
+                                                "-log(base_a + base_b)")],
+    "anchors' words forgotten": [("    total += log(beta[w] / beta_sum)", "    0 * log(beta[w] / beta_sum)")],
+    "one word more in both": [("(count[v, 0] + count[v, 1] + beta[v])", "(count[v, 0] + count[v, 1] + 2 * beta[v])")],
+}  # fmt: skip
 WEIGHTS: dict[str, Changes] = {
     "γ forgotten": [("np.append(tables, of_topics)", "np.append(tables, 1.0)")],
     "tokens in place of tables": [("np.append(tables, of_topics)", "np.append(state.topic, of_topics)")],
@@ -57,11 +66,12 @@ def p_value(sweep_topics: Any, draw_weights: Any, n: int, most: int = 99) -> flo
 
 
 def rejected(sweep_topics: Any, draw_weights: Any, most: int = 99) -> bool:
-    return any(p_value(sweep_topics, draw_weights, n, most) < REJECT for n in (400, 2500, 8000))
+    return any(p_value(sweep_topics, draw_weights, n, most) < REJECT for n in (400, 3000))
 
 
 def test_the_unchanged_program_passes() -> None:
     assert p_value(sweep_with(), None, 1000) > oracle.FALSE_ALARM
+    assert p_value(proposer(mutate("hdp.split_merge").move), None, 1000) > oracle.FALSE_ALARM
     assert p_value(None, mutate("hdp.weights").draw_weights, 1000) > oracle.FALSE_ALARM
     assert geweke(mutate("hdp.weights").draw_weights, 300, seed=8) > oracle.FALSE_ALARM
 
@@ -69,6 +79,11 @@ def test_the_unchanged_program_passes() -> None:
 @pytest.mark.parametrize("name", TOPICS)
 def test_wrong_draws_of_topics_are_rejected(name: str) -> None:
     assert rejected(sweep_with(TOPICS[name]), None)
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_wrong_splits_are_rejected(name: str) -> None:
+    assert rejected(proposer(mutate("hdp.split_merge", *SPLITS[name]).move), None)
 
 
 @pytest.mark.parametrize("name", AT_MOST)

@@ -15,7 +15,7 @@ from tests.oracles import lda as oracle
 from topicloom.datasets import bars
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
-from topicloom.hdp import topics, weights
+from topicloom.hdp import split_merge, topics, weights
 from topicloom.hdp.sampler import process_sampler
 from topicloom.hdp.state import REST, HDPState, counted
 from topicloom.hdp.weights import GammaPrior
@@ -43,20 +43,35 @@ def mover(sweep_topics: Any, draw_weights: Any, most: int = 99, n_sweeps: int = 
     return move
 
 
+def proposer(move: Any) -> Any:
+    """Splits and merges, in the form of a sweep."""
+
+    def propose(corpus: Any, state: Any, prior: Any, most: int, rng: np.ndarray) -> tuple[Any, None]:
+        for number in range(3):
+            pair = split_merge.pick(corpus, number, rng)
+            if pair is not None:
+                state, _ = move(corpus, state, prior, most, pair, rng)
+        return state, None
+
+    return propose
+
+
 @pytest.mark.parametrize(
     ("sweep_topics", "draw_weights", "most", "n_sweeps"),
     [
         (topics.sweep_topics, None, 99, 2),
         (topics.sweep_topics, None, 2, 2),
+        (proposer(split_merge.move), None, 99, 1),
+        (proposer(split_merge.move), None, 2, 1),
         (None, weights.draw_weights, 99, 1),
         (topics.sweep_topics, weights.draw_weights, 3, 1),
     ],
-    ids=["topics", "topics, at most two", "weights", "both, at most three"],
+    ids=["topics", "topics, at most two", "splits", "splits, at most two", "weights", "both, at most three"],
 )
 def test_posterior_of_topics_and_weights_is_invariant(
     sweep_topics: Callable[..., Any], draw_weights: Callable[..., Any], most: int, n_sweeps: int
 ) -> None:
-    p = hdp.invariance(exact(most), mover(sweep_topics, draw_weights, most, n_sweeps), 5000, seed=6)
+    p = hdp.invariance(exact(most), mover(sweep_topics, draw_weights, most, n_sweeps), 4000, seed=6)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 
@@ -98,6 +113,23 @@ def test_room_for_new_topics_changes_nothing() -> None:
     assert len(states[0].topic) > 64  # so that columns were added at least twice
     for one, other in zip(*states, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_splits_and_merges_leave_counts_that_fit_the_topics() -> None:
+    corpus = bars(n_docs=60).corpus
+    prior = make_prior(np.full(6, 1.0 / 7), np.full(corpus.n_words, 0.1), corpus.n_docs)
+    state = process_sampler((1.0, 1.0), (GIVEN, GIVEN)).init(corpus, prior, Key(1, 0, 0))
+    rng, numbers = stream(4), set()
+    for number in range(150):
+        pair = split_merge.pick(corpus, number, rng)
+        if pair is not None:
+            state, _ = split_merge.move(corpus, state, prior, 99, pair, rng)
+        in_use(state)
+        again = counted(corpus, state.z, state.alpha, state.level)
+        np.testing.assert_array_equal(state.word_topic, again.word_topic)
+        np.testing.assert_array_equal(state.topic, again.topic)
+        numbers.add(len(state.topic))
+    assert len(numbers) >= 3
 
 
 def test_no_more_topics_than_allowed() -> None:
@@ -146,6 +178,7 @@ def geweke(draw_weights: Any, n: int, seed: int) -> float:
         rng_of_chain = stream(seed, replicate)
         for _ in range(2):
             state, _ = topics.sweep_topics(corpus, state, prior, 99, rng_of_chain)
+            state = split_merge.split_and_merge(corpus, state, prior, 99, 2, rng_of_chain)
             state = draw_weights(corpus, state, prior, (DOC_PRIOR, TOPIC_PRIOR), rng_of_chain)
         rest, doc, topic = state.level
         after[replicate] = doc, topic, rest / doc, len(state.topic)
@@ -158,5 +191,5 @@ def geweke(draw_weights: Any, n: int, seed: int) -> float:
 
 
 def test_joint_with_learned_concentrations_is_invariant() -> None:
-    p = geweke(weights.draw_weights, 2500, seed=7)
+    p = geweke(weights.draw_weights, 2000, seed=7)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"

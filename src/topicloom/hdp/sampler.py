@@ -11,6 +11,7 @@ from topicloom.engine.prior import Prior
 from topicloom.engine.run import Chain, Plan
 from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule, assignments_and_prior, record_topics
 from topicloom.files.checks import Contents, Expected
+from topicloom.hdp.split_merge import split_and_merge
 from topicloom.hdp.state import DOC, MOST_TOPICS, REST, TOPIC, HDPState, counted, prior_of
 from topicloom.hdp.topics import conditional, sweep_topics
 from topicloom.hdp.weights import GammaPrior, draw_weights
@@ -18,6 +19,7 @@ from topicloom.lda.gibbs import joint
 from topicloom.lda.gibbs.first_topics import first_topics
 from topicloom.numerics.rng import Purpose, stream
 
+_PAIRS = 10  # of tokens, for which a split or a merge is proposed in each sweep
 _MAIN = 0.99  # of the tokens
 _ROUNDING = 1e-6
 _LEVEL = {"level": Expected("f8", (3,), low=0)}
@@ -36,6 +38,7 @@ def process_sampler(
     def sweep(corpus: Corpus, state: HDPState, prior: Prior, key: Key, schedule: Schedule) -> tuple[HDPState, Info]:
         rng = stream(key.seed, Purpose.SWEEP, key.chain, key.sweep)
         state, info = sweep_topics(corpus, state, prior, most, rng)
+        state = split_and_merge(corpus, state, prior, most, _PAIRS, rng)
         rng = stream(key.seed, Purpose.TABLES, key.chain, key.sweep)
         return draw_weights(corpus, state, prior, concentrations, rng, schedule.n_jobs), info
 
