@@ -19,7 +19,7 @@ from topicloom.lda.gibbs import joint
 from topicloom.lda.gibbs.first_topics import first_topics
 from topicloom.numerics.rng import Purpose, stream
 
-_PAIRS = 10  # of tokens, for which a split or a merge is proposed in each sweep
+_PAIRS = 6  # of tokens, for which a split or a merge is proposed in each sweep
 _MAIN = 0.99  # of the tokens
 _ROUNDING = 1e-6
 _LEVEL = {"level": Expected("f8", (3,), low=0)}
