@@ -150,7 +150,7 @@ def redrawer(draw_concentration: Any, sizes: list[int], tables: int) -> Callable
     """Draws of a concentration of which so many customers opened so many tables."""
 
     def draw(now: float, replicate: int) -> float:
-        return draw_concentration(stream(2, replicate), np.array(sizes), float(tables), now, 2.0, 1.5)
+        return draw_concentration(stream(2, replicate), np.array(sizes), float(tables), now, GammaPrior(2.0, 1.5))
 
     return draw
 

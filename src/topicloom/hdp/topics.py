@@ -12,7 +12,7 @@ Such a topic gets a share b ~ Beta(1, γ) of β_rest, since topics of the proces
 A topic that loses its last token is forgotten: its weight goes back to the rest.
 
 Columns of counts without tokens are free for new topics, of which the first is taken. If there is none, the sweep
-stops, gets more columns and goes on with the token's new topic. When it has ended, columns without tokens are left out.
+stops, gets more columns and continues with this token's new topic. In the end columns without tokens are left out.
 """
 
 from typing import NamedTuple

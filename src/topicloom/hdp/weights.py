@@ -33,14 +33,13 @@ class GammaPrior(NamedTuple):
 
 
 @kernel
-def draw_concentration(
-    stream: UInt64Array, sizes: Int64Array, tables: float, now: float, shape: float, rate: float
-) -> float:
+def draw_concentration(stream: UInt64Array, sizes: Int64Array, tables: float, now: float, by: GammaPrior) -> float:
     """A concentration of which restaurants with so many customers each opened so many tables in all.
 
     With w_j ~ Beta(now + 1, n_j) and s_j ~ Bernoulli(n_j / (n_j + now)) it is a gamma variate of shape a + m − Σs and
     rate b − Σ log w.
     """
+    shape, rate = by.shape, by.rate
     for j in range(sizes.shape[0]):
         n = sizes[j]
         if n > 0:
@@ -60,9 +59,9 @@ def draw_weights(
     in_all, (_, of_docs, of_topics) = float(tables.sum()), state.level.tolist()
     by_doc, by_topic = concentrations
     if by_topic.shape > 0:
-        of_topics = draw_concentration(stream, np.array([int(in_all)]), float(len(tables)), of_topics, *by_topic)
+        of_topics = draw_concentration(stream, np.array([int(in_all)]), float(len(tables)), of_topics, by_topic)
     if by_doc.shape > 0:
-        of_docs = draw_concentration(stream, corpus.doc_lengths, in_all, of_docs, *by_doc)
+        of_docs = draw_concentration(stream, corpus.doc_lengths, in_all, of_docs, by_doc)
     shares = np.empty(len(tables) + 1)
     dirichlet(stream, np.append(tables, of_topics), shares)
     alpha: FloatArray = np.maximum(of_docs * shares[:-1], SMALLEST)
