@@ -1,13 +1,13 @@
 """George, Xia and Michailidis, "Analyses of multi-collection corpora via compound topic modeling" (2019).
 
-    python -m reproduce.compound_lda --data DIR [--sections synthetic gibbs-em figure5 topics times]
+    python -m reproduce.compound_lda --data DIR [--sections synthetic gibbs-em figure5 topics hdp times]
                                      [--corpora news16 yelp nips_years] [--sweeps N] [--runs N]
                                      [--figures FOLDER] [--quick]
 
 synthetic: section 3.2 and table 1, over 20 corpora. gibbs-em: figure 4. figure5: perplexity against the number of
 topics, for LDA and for compound LDA with one and with all collections. topics: the hyperparameters of section 4.2.3,
 figure 6, and the collections' topics as in figures 10 and 11 (pictures with --figures), from one model a corpus.
-times: table 3. DIR holds one folder a corpus; the first two sections need none.
+hdp: a hierarchical Dirichlet process beside the others, as in figures 7 and 8. times: table 3. DIR holds one folder a corpus; the first two sections need none.
 """
 
 import argparse
@@ -18,11 +18,12 @@ from pathlib import Path
 
 from benchmarks import compound as benchmark
 from reproduce import _compound_corpora as corpora
+from reproduce import _compound_hdp
 from reproduce import _compound_synthetic as made
 from reproduce._common import run_sections
 from topicloom.errors import InputError
 
-SECTIONS = ("synthetic", "gibbs-em", "figure5", "topics", "times")
+SECTIONS = ("synthetic", "gibbs-em", "figure5", "topics", "hdp", "times")
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ def topics(options: Options) -> str:
     return "\n\n".join(parts)
 
 
+def hdp(options: Options) -> str:
+    sweeps = options.number(options.sweeps, 400, 5)
+    return _compound_hdp.sizes(options.data, options.corpora, sweeps, options.max_docs, options.quick)
+
+
 def times(options: Options) -> str:
     sweeps = options.number(options.sweeps, 15, 2)
     return "\n\n".join(
@@ -84,6 +90,7 @@ PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "gibbs-em": ("Recovering γ and η: figure 4", gibbs_em),
     "figure5": ("Perplexity: figure 5", figure5),
     "topics": ("Hyperparameters, topics, collections: section 4.2.3, figures 6, 10, 11", topics),
+    "hdp": ("Beside a hierarchical Dirichlet process: figures 7 and 8", hdp),
     "times": ("Time of a sweep: table 3", times),
 }
 
