@@ -7,7 +7,8 @@
 synthetic: section 3.2 and table 1, over 20 corpora. gibbs-em: figure 4. figure5: perplexity against the number of
 topics, for LDA and for compound LDA with one and with all collections. topics: the hyperparameters of section 4.2.3,
 figure 6, and the collections' topics as in figures 10 and 11 (pictures with --figures), from one model a corpus.
-hdp: a hierarchical Dirichlet process beside the others, as in figures 7 and 8. times: table 3. DIR holds one folder a corpus; the first two sections need none.
+hdp: a hierarchical Dirichlet process beside the others, as in figures 7 and 8. times: table 3. DIR holds one folder a
+corpus; the first two sections need none.
 """
 
 import argparse
