@@ -15,13 +15,14 @@ from topicloom.engine.checks import PROCESS, Recorded
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.estimator import inputs, parameters, stored_checks
 from topicloom.engine.estimator.fitted import Problem
+from topicloom.engine.estimator.names import SavedNames
 from topicloom.engine.estimator.topics import TopicModel
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
-from topicloom.errors import InputError, PriorsWarning, warn
+from topicloom.errors import InputError, PriorsWarning, TopicNamesWarning, warn
 from topicloom.files.checks import Contents
 from topicloom.files.directories import Stored
 from topicloom.hdp.sampler import process_sampler
@@ -275,6 +276,19 @@ class HDP(TopicModel):
     def _publish(self, problem: Problem, chains: list[Chain]) -> None:
         super()._publish(problem, chains)
         self._level = chains[self.best_chain_].state.level.copy()
+
+    def _publish_all(
+        self, problem: Problem, chains: list[Chain], values: FloatArray, interrupted: bool,
+        names: SavedNames | None = None,
+    ) -> None:  # fmt: skip
+        """Names of a run that was continued are dropped: sweeps add and drop topics, and number them anew."""
+        super()._publish_all(problem, chains, values, interrupted)
+        if names is not None:
+            warn(
+                "the names of topics are dropped, since sweeps add topics and drop others, so that numbers no longer "
+                "say which topics had been named. Name them again with set_topic_names.",
+                TopicNamesWarning,
+            )
 
     def _report(self, problem: Problem, best: Chain) -> bool:
         if len(best.prior.alpha[0]) < self.max_topics:
