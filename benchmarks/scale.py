@@ -234,7 +234,11 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         for name in [*given.corpus, *(["synthetic"] if given.synthetic else [])]:
             file = Path(folder) / f"{name}.corpus"
-            own = {"synthetic": given.synthetic if name == "synthetic" else 0, "corpus": [name]}
+            own = (
+                {"synthetic": given.synthetic, "corpus": []}
+                if name == "synthetic"
+                else {"synthetic": 0, "corpus": [name]}
+            )
             run_child("make", given, file, **own)
             for n_topics in given.topics:
                 sizes += memory_rows(given, name, file, n_topics)

@@ -1,15 +1,16 @@
 """George, Xia and Michailidis, "Analyses of multi-collection corpora via compound topic modeling" (2019).
 
     python -m reproduce.compound_lda --data DIR
-        [--sections synthetic gibbs-em figure5 topics times baselines clusters truth figure14 figure20]
+        [--sections synthetic gibbs-em figure5 topics hdp times baselines
+                   clusters truth figure14 figure20]
         [--corpora news16 yelp nips_years] [--sweeps N] [--runs N] [--figures FOLDER] [--quick]
 
 synthetic: section 3.2 and table 1, over 20 corpora. gibbs-em: figure 4. figure5: perplexity against the number of
 topics, for LDA and for compound LDA with one and with all collections. topics: the hyperparameters of section 4.2.3,
 figure 6, and the collections' topics as in figures 10 and 11 (pictures with --figures), from one model a corpus.
-times: table 3. baselines: M1, M2 and M3 of figures 10 and 11, table 2, and LDA's own hyperparameters. clusters: figures
-7, 8 and 15 to 17 without HDP. truth: M1, M2 and M3 where π is known. figure14: autocorrelation. figure20: perplexity
-against α. DIR holds one folder a corpus; synthetic, gibbs-em, truth and figure14 need none.
+hdp: a hierarchical Dirichlet process beside the others, as in figures 7 and 8. times: table 3. baselines: M1, M2 and M3
+of figures 10 and 11, table 2, and LDA's own hyperparameters. clusters: figures 7, 8 and 15 to 17 without HDP. truth:
+M1, M2 and M3 where π is known. figure14: autocorrelation. figure20: perplexity against α. DIR holds one folder a corpus; synthetic, gibbs-em, truth and figure14 need none.
 """
 
 import argparse
@@ -21,12 +22,13 @@ from pathlib import Path
 from benchmarks import compound as benchmark
 from reproduce import _compound_baselines as baselines
 from reproduce import _compound_corpora as corpora
+from reproduce import _compound_hdp
 from reproduce import _compound_synthetic as made
 from reproduce._common import run_sections
 from topicloom.errors import InputError
 
 SECTIONS = (
-    "synthetic", "gibbs-em", "figure5", "topics", "times", "baselines", "clusters", "truth", "figure14", "figure20"
+    "synthetic", "gibbs-em", "figure5", "topics", "hdp", "times", "baselines", "clusters", "truth", "figure14", "figure20"
 )  # fmt: skip
 
 
@@ -76,6 +78,11 @@ def topics(options: Options) -> str:
     return "\n\n".join(parts)
 
 
+def hdp(options: Options) -> str:
+    sweeps = options.number(options.sweeps, 400, 5)
+    return _compound_hdp.sizes(options.data, options.corpora, sweeps, options.max_docs, options.quick)
+
+
 def times(options: Options) -> str:
     sweeps = options.number(options.sweeps, 15, 2)
     return "\n\n".join(
@@ -113,6 +120,7 @@ PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "gibbs-em": ("Recovering γ and η: figure 4", gibbs_em),
     "figure5": ("Perplexity: figure 5", figure5),
     "topics": ("Hyperparameters, topics, collections: section 4.2.3, figures 6, 10, 11", topics),
+    "hdp": ("Beside a hierarchical Dirichlet process: figures 7 and 8", hdp),
     "times": ("Time of a sweep: table 3", times),
     "baselines": ("Compound LDA beside LDA: section 4.2.3, figures 10 and 11, table 2", beside_lda),
     "clusters": ("Topic sizes and clusters: figures 7, 8, 15, 16, 17", clusters),

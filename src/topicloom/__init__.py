@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from topicloom.engine import estimates as estimates
     from topicloom.engine.stopping import Converged as Converged
     from topicloom.lda import memory as memory
+    from topicloom.models import HDP as HDP
     from topicloom.models import HMM as HMM
     from topicloom.models import LDA as LDA
     from topicloom.models import CompoundLDA as CompoundLDA
@@ -48,6 +49,7 @@ _HOME = {
     "from_texts": "topicloom.corpus",
     "read": "topicloom.corpus",
     "Converged": "topicloom.engine.stopping",
+    "HDP": "topicloom.models",
     "HMM": "topicloom.models",
     "CompoundLDA": "topicloom.models",
     "DependencyLDA": "topicloom.models",

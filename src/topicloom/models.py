@@ -9,6 +9,7 @@ from topicloom.files.directories import Stored, opened
 
 if TYPE_CHECKING:
     from topicloom.compound.model import CompoundLDA as CompoundLDA
+    from topicloom.hdp.model import HDP as HDP
     from topicloom.hmm.model import HMM as HMM
     from topicloom.labeled.dependency import DependencyLDA as DependencyLDA
     from topicloom.labeled.model import LabeledLDA as LabeledLDA
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from topicloom.medlda.regressor import MedLDARegressor as MedLDARegressor
 
 _HOME = {
+    "HDP": "topicloom.hdp.model",
     "HMM": "topicloom.hmm.model",
     "LDA": "topicloom.lda.model",
     "VariationalLDA": "topicloom.lda.variational_model",

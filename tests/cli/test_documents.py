@@ -142,6 +142,7 @@ COMMANDS = [
     "fit-labels {table} --model labeled --label-column tag --text-column body --sweeps 4 --burn-in 2 --thin 1",
     "fit-supervised {table} --label-column tag --text-column body --topics 3 --sweeps 4 --burn-in 2 --loss logistic",
     "fit-collections {table} --group-column tag --text-column body --topics 2 --sweeps 4 --collection-prior learn",
+    "fit-hdp {texts} --initial-topics 3 --sweeps 4 --beta 0.05 --doc-concentration 2 --max-topics 40 --seed 7",
 ]
 
 

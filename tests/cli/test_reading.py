@@ -62,6 +62,7 @@ FITS: dict[str, list[object]] = {
     "fit-supervised": ["--task", "numbers", "--response-column", "price", "--topics", 2, "--sweeps", 10,
                        "--burn-in", 5],
     "fit-collections": ["--group-column", "stars", "--topics", 2, "--sweeps", 20],
+    "fit-hdp": ["--initial-topics", 2, "--sweeps", 20],
 }  # fmt: skip
 
 
@@ -84,6 +85,7 @@ NAMED: dict[str, list[str]] = {
     "fit-labels": ["--label-column", "tags"],
     "fit-supervised": ["--response-column", "price"],
     "fit-collections": ["--group-column", "stars"],
+    "fit-hdp": [],
 }
 
 
@@ -94,7 +96,7 @@ def test_evaluate_and_transform_and_predict_read_as_the_fit_did(files: Path, com
     spelled_out = done("evaluate", model, files / "test.csv", *named, *NAMED[command], "--json")
     assert json.loads(plain.stdout) == json.loads(spelled_out.stdout)
     assert "as asked" not in plain.stderr + spelled_out.stderr
-    for other in ["transform"] if command in ("fit", "fit-collections") else ["transform", "predict"]:
+    for other in ["transform"] if command in ("fit", "fit-collections", "fit-hdp") else ["transform", "predict"]:
         more = NAMED[command] if command == "fit-collections" else []
         found = done(other, model, files / "test.csv")
         assert found.stdout == done(other, model, files / "test.csv", *named, "--id-column", "name", *more).stdout

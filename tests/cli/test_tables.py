@@ -87,6 +87,7 @@ CALLS: dict[str, list[Any]] = {
     "fit-labels": [*FIT, "--label-column", "label", "--burn-in", 2, "--thin", 1],
     "fit-supervised": [*FIT, "--label-column", "label", "-k", 3, "--burn-in", 2, "--thin", 1],
     "fit-collections": [*FIT, "--group-column", "group", "-k", 9, "--burn-in", 2, "--thin", 1],
+    "fit-hdp": FIT,
     "resume": ["plain"],
     "topics": ["plain"],
     "evaluate": ["labels", "all.csv"],

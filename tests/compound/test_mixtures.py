@@ -1,31 +1,22 @@
-"""Mixtures of collections: numbers of tables against Stirling numbers, mixtures with topics against the posterior."""
+"""Mixtures of collections, with topics, against the posterior."""
 
 import numpy as np
 import pytest
-from scipy.stats import binom, kstest
+from scipy.stats import kstest
 
+from tests.engine.test_tables import by_count_of
 from tests.oracles import compound
 from tests.oracles import lda as oracle
 from topicloom.compound import mixtures
 from topicloom.compound.mixtures import Mixing, Mixtures
 from topicloom.compound.sampler import with_mixtures
 from topicloom.datasets import synthetic_compound
-from topicloom.engine.documents_by_count import DocumentsByCount, documents_by_count, expected_tables
+from topicloom.engine.documents_by_count import documents_by_count, expected_tables
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Chain, Plan, advance
 from topicloom.engine.sampler import Key
 from topicloom.lda.gibbs import get_sampler
 from topicloom.numerics.rng import stream
-
-
-def by_count_of(counts: np.ndarray) -> DocumentsByCount:
-    """Documents × cells."""
-    parts = [
-        np.array([(counts[:, c] >= n).sum() for n in range(1, counts[:, c].max() + 1)]) for c in range(counts.shape[1])
-    ]
-    return DocumentsByCount(
-        np.concatenate(([0], np.cumsum([len(part) for part in parts]))), np.concatenate(parts).astype(np.int64)
-    )
 
 
 def test_documents_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,58 +33,6 @@ def test_documents_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
                 documents_by_count(corpus, data.z, prior, n_jobs), by_count_of(expected), strict=True
             ):
                 np.testing.assert_array_equal(found, right)
-
-
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (30, 0.6), (30, 0.04), (400, 0.01), (9, 1e-3)])
-def test_binomial_draws(n: int, p: float) -> None:
-    rng = stream(1, n)
-    drawn = np.bincount([mixtures.binomial(rng, n, p) for _ in range(20_000)], minlength=n + 1)
-    assert oracle.chi_square(drawn, binom.pmf(np.arange(n + 1), n, p)) > oracle.FALSE_ALARM
-
-
-def test_binomial_limits() -> None:
-    rng = stream(2)
-    assert [mixtures.binomial(rng, 50, p) for p in (0.0, 5e-324, 1.0, 2.0)] == [0, 0, 50, 50]
-    assert mixtures.binomial(rng, 0, 0.4) == 0
-
-
-def draw_tables(found: DocumentsByCount, base: np.ndarray, n: int, seed: int) -> np.ndarray:
-    out = np.empty((n, len(base)))
-    rng = stream(seed)
-    for i in range(n):
-        mixtures.draw_tables(found, base, rng, out[i])
-    return out.astype(int)
-
-
-@pytest.mark.parametrize(("n", "a"), [(2, 0.4), (5, 0.7), (12, 2.5), (12, 0.05), (60, 3.0), (150, 0.3)])
-def test_tables_of_one_document_have_stirling_numbers(n: int, a: float) -> None:
-    drawn = draw_tables(by_count_of(np.array([[n]])), np.array([a]), 20_000, seed=3)[:, 0]
-    assert oracle.chi_square(np.bincount(drawn, minlength=n + 1), compound.table_probability(n, a)) > oracle.FALSE_ALARM
-
-
-@pytest.mark.parametrize("a", [0.02, 0.8, 6.0])
-def test_tables_of_many_documents_are_sums(a: float) -> None:
-    counts = np.array([1] * 5 + [2] * 4 + [3] * 12 + [7] * 2)
-    exact = np.ones(1)
-    for n in counts:
-        exact = np.convolve(exact, compound.table_probability(n, a))
-    drawn = draw_tables(by_count_of(counts[:, None]), np.array([a]), 20_000, seed=4)[:, 0]
-    assert oracle.chi_square(np.bincount(drawn, minlength=len(exact)), np.maximum(exact, 0)) > oracle.FALSE_ALARM
-
-
-@pytest.mark.parametrize("a", [0.0, 5e-324, 1e-200])
-def test_tables_where_the_concentration_underflows(a: float) -> None:
-    found = by_count_of(np.array([[3, 0], [1, 0], [900, 2]]))
-    np.testing.assert_array_equal(draw_tables(found, np.array([a, a]), 3, seed=5), [[3, 1]] * 3)
-
-
-def test_large_counts_are_quick() -> None:
-    """A topic that a thousand documents have a thousand tokens of: the cost is that of the largest count."""
-    found = DocumentsByCount(np.array([0, 1000]), np.full(1000, 1000))
-    drawn = draw_tables(found, np.array([0.5]), 200, seed=6)[:, 0]
-    p = 0.5 / (0.5 + np.arange(1000))
-    mean, sd = 1000 * p.sum(), np.sqrt(1000 * np.sum(p * (1 - p)))
-    assert abs(drawn.mean() - mean) < 5.5 * sd / np.sqrt(200)
 
 
 def test_density_and_slopes_are_those_of_the_definition() -> None:

@@ -9,16 +9,7 @@ from tests.compound.test_mixtures import mixer
 from tests.helpers.mutating import REJECT, mutate
 from tests.oracles import compound
 from tests.oracles import lda as oracle
-from topicloom.engine.documents_by_count import DocumentsByCount
-from topicloom.numerics.rng import stream
 
-AGS = {
-    "one chance for all tokens of a document": [("p = a / (a + i)\n", "p = a / (a + stop - 1)\n")],
-    "chances shifted by one token": [("p = a / (a + i)\n", "p = a / (a + i + 1)\n")],
-    "first token opens no table for certain": [
-        ("tables = own[0] if", "tables = binomial(stream, own[0], a / (a + 1)) if"),
-    ],
-}
 COUNTING = {
     "tables of exactly so many tokens": [("            n_docs[i] += n_docs[i + 1]\n", "            pass\n")],
     "document left in the next one's counts": [("            doc[k] = 0\n", "            doc[k] = 1\n")],
@@ -81,38 +72,6 @@ def test_the_unchanged_steps_pass(method: str) -> None:
 @pytest.mark.parametrize("name", COUNTING)
 def test_wrong_counts_of_documents_are_rejected(name: str) -> None:
     assert rejected(step_with(counts=COUNTING[name]), "ags")
-
-
-@pytest.mark.parametrize("name", AGS)
-def test_wrong_auxiliary_variables_are_rejected(name: str) -> None:
-    assert rejected(step_with(AGS[name]), "ags")
-
-
-RARE = {
-    "candidates all taken": [("uniform(stream) * (a + i) < a + first", "True")],
-    "candidates of the block's first token alone": [("    for i in range(first, stop):\n        n += n_docs[i]\n",
-                                                     "    n = n_docs[first]\n")],
-    "candidates one too far": [("at, tables = -1.0, 0", "at, tables = 0.0, 0")],
-    "blocks that overlap": [("                i = end\n", "                i = (i + end + 1) // 2\n")],
-}  # fmt: skip
-
-
-def table_p_value(draw_tables, n: int = 40, a: float = 0.4) -> float:
-    """p-value of numbers of tables in a document of n tokens, most of which open one rarely."""
-    rng, out, drawn = stream(3), np.empty(1), np.zeros(n + 1)
-    for _ in range(4000):
-        draw_tables(DocumentsByCount(np.array([0, n]), np.ones(n, np.int64)), np.array([a]), rng, out)
-        drawn[int(out[0])] += 1
-    return oracle.chi_square(drawn, compound.table_probability(n, a))
-
-
-def test_unchanged_rare_tables_pass() -> None:
-    assert table_p_value(mutate("compound.mixtures").draw_tables) > oracle.FALSE_ALARM
-
-
-@pytest.mark.parametrize("name", RARE)
-def test_wrong_rare_tables_are_rejected(name: str) -> None:
-    assert table_p_value(mutate("compound.mixtures", *RARE[name]).draw_tables) < REJECT
 
 
 @pytest.mark.parametrize("name", AGS_STEP)

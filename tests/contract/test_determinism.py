@@ -16,6 +16,7 @@ import topicloom
 from tests.determinism import cases, environments
 from tests.determinism.environments import Environment
 from topicloom import (
+    HDP,
     HMM,
     LDA,
     CompoundLDA,
@@ -174,6 +175,7 @@ MODELS: dict[str, Callable[[], Any]] = {
         cases.corpus("tiny"), cases.first_labels("tiny")
     ),
     "MedLDARegressor": lambda: MedLDARegressor(3, **AVERAGED).fit(cases.corpus("tiny"), cases.numbers("tiny")),
+    "HDP": lambda: HDP(3, n_chains=2, **QUICK).fit(cases.corpus("tiny")),
     "HMM": lambda: HMM(2, n_chains=2, **QUICK).fit([[0, 1, 1, 0] * 9]),
     "HMM em": lambda: HMM(2, method="em", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
 }
@@ -189,6 +191,7 @@ PREDICTED_WITH = {
     "CompoundLDA": ["gamma_", "pi_", "pi_draws_", "collection_prior_", "collection_docs_"],
     "MedLDAClassifier": ["_by_words", "_etas"],
     "MedLDARegressor": ["_by_words", "_etas", "intercept_", "_scale"],
+    "HDP": ["alpha_", "beta_", "_level"],
     "HMM": ["initial_", "transition_", "emission_", "log_joint_"],
 }
 

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import topicloom
 from topicloom import (
+    HDP,
     HMM,
     LDA,
     CompoundLDA,
@@ -38,7 +39,9 @@ from topicloom import (
 from topicloom.engine.estimator.matrices import checked_matrix
 from topicloom.errors import InputError
 
-MODELS = (LDA, VariationalLDA, CompoundLDA, DependencyLDA, HMM, LabeledLDA, MedLDAClassifier, MedLDARegressor, PriorLDA)
+MODELS = (
+    LDA, VariationalLDA, CompoundLDA, DependencyLDA, HDP, HMM, LabeledLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
+)  # fmt: skip
 X = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [4, 0, 0], [0, 3, 3], [2, 1, 0]])
 
 

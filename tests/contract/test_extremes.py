@@ -38,11 +38,13 @@ MODELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = 
     "DependencyLDA": (lambda **more: tl.DependencyLDA(burn_in=None, **QUICK, **more), (X, LABELS), {}),
     "MedLDAClassifier": (lambda **more: tl.MedLDAClassifier(3, burn_in=None, **QUICK, **more), (X, CLASSES), {}),
     "MedLDARegressor": (lambda **more: tl.MedLDARegressor(3, burn_in=None, **QUICK, **more), (X, NUMBERS), {}),
+    "HDP": (lambda **more: tl.HDP(3, **QUICK, **more), (X,), {}),
     "HMM": (lambda **more: tl.HMM(2, **QUICK, **more), (extremes.SEQUENCES,), {}),
 }
 POSITIVE = {  # from LEAST to MOST
     "doc_topic_prior", "topic_word_prior", "concentration", "collection_prior", "collection_prior['shape']",
-    "collection_prior['rate']", "seed_weight", "smoothing", "loss_weight", "weight_precision", "initial_prior",
+    "collection_prior['rate']", "doc_concentration", "topic_concentration",
+    "seed_weight", "smoothing", "loss_weight", "weight_precision", "initial_prior",
     "transition_prior", "emission_prior",
 }  # fmt: skip
 UP_TO_MOST = {"frequency_weight", "learning_offset", "total_samples", "class_weight", "epsilon"}

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import topicloom
 from topicloom import (
+    HDP,
     HMM,
     LDA,
     CompoundLDA,
@@ -106,6 +107,7 @@ KINDS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
 QUICK: dict[str, Any] = {"max_iter": 6, "random_state": 0}
 MODELS: dict[str, tuple[Callable[[], Any], dict[str, Any], dict[str, str]]] = {  # targets as they are, and in columns
     "LDA": (lambda: LDA(2, **QUICK), {}, {}),
+    "HDP": (lambda: HDP(2, **QUICK), {}, {}),
     "VariationalLDA": (lambda: VariationalLDA(2, tol=0, **QUICK), {}, {}),
     "LabeledLDA": (lambda: LabeledLDA(holdout=0, burn_in=3, **QUICK), {"y": CLASSES}, {"label": "kind"}),
     "MedLDAClassifier": (lambda: MedLDAClassifier(2, burn_in=3, **QUICK), {"y": CLASSES}, {"label": "kind"}),

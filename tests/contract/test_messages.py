@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 import topicloom
 from tests.helpers.workers import losing_a_worker  # noqa: F401 (called by a line that is text)
 from topicloom import (
+    HDP,
     HMM,
     LDA,
     CompoundLDA,
@@ -164,6 +165,7 @@ MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
                          lambda model: model.fit(CORPUS, CLASSES)),
     "MedLDARegressor": (lambda **given: MedLDARegressor(**{"n_components": 2, **SAMPLED, **given}),
                         lambda model: model.fit(CORPUS, SIX)),
+    "HDP": (lambda **given: HDP(**{"initial_topics": 2, **QUICK, **given}), lambda model: model.fit(CORPUS)),
     "HMM": (lambda **given: HMM(**{"n_components": 2, **QUICK, **given}), lambda model: model.fit([[0, 1, 1, 0]] * 3)),
 }  # fmt: skip
 SOME_ODD = ("none", "text", "dict", "nan", "huge", "ragged", "numpy strings", "strings", "no dates", "frame", "broken")
@@ -207,7 +209,9 @@ def fitted() -> dict[str, Any]:
         return {name: fit(make()) for name, (make, fit) in MODELS.items()}
 
 
-@pytest.mark.parametrize("name", ["LDA", "CompoundLDA", "LabeledLDA", "MedLDAClassifier", "MedLDARegressor", "HMM"])
+@pytest.mark.parametrize(
+    "name", ["LDA", "CompoundLDA", "HDP", "LabeledLDA", "MedLDAClassifier", "MedLDARegressor", "HMM"]
+)
 def test_questions_of_any_kind(name: str, fitted: dict[str, Any]) -> None:
     model = fitted[name]
     required = {"X": [0, 1] if name == "HMM" else CORPUS, "topic": 0, "first": "a", "second": "b", "estimator": "cgs_p",

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from tests.contract.rounded import Rounded
-from topicloom import LDA, CompoundLDA, from_matrix
+from topicloom import HDP, LDA, CompoundLDA, from_matrix
 from topicloom.datasets import synthetic_lda
 
 FRACTIONAL = "needs integer counts"
@@ -40,6 +40,10 @@ class RoundedLDA(Rounded, LDA):
 
 
 class RoundedCompoundLDA(Rounded, CompoundLDA):
+    pass
+
+
+class RoundedHDP(Rounded, HDP):
     pass
 
 
@@ -179,9 +183,10 @@ def test_grid_search_pipelines_and_output_frames(counts: np.ndarray) -> None:
         RoundedCompoundLDA(2, max_iter=5, random_state=0),
         RoundedCompoundLDA(2, method="mgs", max_iter=5, random_state=0),
         CompoundLDA(2, method="vem", max_iter=5, random_state=0),
+        RoundedHDP(2, max_iter=5, random_state=0),
     ],
-    ids=["ags", "mgs", "vem"],
+    ids=["ags", "mgs", "vem", "hdp"],
 )
-def test_every_check_passes_on_compound_lda(estimator: CompoundLDA) -> None:
+def test_every_check_passes_on_compound_lda_and_a_process(estimator: CompoundLDA | HDP) -> None:
     results = check_estimator(estimator, on_fail="raise", on_skip=None)
     assert sum(result["status"] == "passed" for result in results) >= 45

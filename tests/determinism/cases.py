@@ -121,6 +121,19 @@ def compound(size: str, **options: Any) -> Case:
     return run
 
 
+def process(size: str) -> Case:
+    def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
+        from topicloom import HDP
+
+        model = HDP(6, max_iter=8 if size == "large" else 30, random_state=3, n_jobs=n_jobs, n_chains=2)
+        model.fit(corpus(size))
+        yield from published(model)
+        yield "process", (model._level, model.n_topics_trace_)
+        yield from said(model, corpus(size).select(range(60)))
+
+    return run
+
+
 def labels(size: str, kind: str, **options: Any) -> Case:
     def run(n_jobs: int) -> Iterator[tuple[str, Any]]:
         import topicloom
@@ -269,6 +282,7 @@ def cases() -> dict[str, Case]:
         for method in ("ags", "mgs", "vem"):
             more = {"method_options": {"tol": 0.0}} if method == "vem" else {}
             found[f"CompoundLDA {method}, {size}"] = compound(size, method=method, **more)
+        found[f"HDP, {size}"] = process(size)
         for kind in ("LabeledLDA", "PriorLDA", "DependencyLDA"):
             for method in ("gibbs", "cvb0"):
                 more = {"n_label_topics": 2, "label_sweeps": 20} if kind == "DependencyLDA" else {}

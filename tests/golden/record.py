@@ -28,6 +28,7 @@ import numpy as np
 
 import topicloom
 from topicloom import (
+    HDP,
     HMM,
     LDA,
     CompoundLDA,
@@ -123,6 +124,8 @@ def cases() -> Iterator[Case]:
             yield f"compound {method} shards={shards}", CompoundLDA, params, _collections
         params = {"n_components": 4, "method": method, "burn_in": 22, "collection_prior": None}
         yield f"compound {method} learned", CompoundLDA, params, _collections
+    yield "hdp", HDP, {"initial_topics": 4, "n_chains": 2}, _small
+    yield "hdp given", HDP, {"doc_concentration": 2.0, "topic_concentration": 5.0, "topic_word_prior": 0.02}, _long
     for sampler in ("collapsed", "partial", "blocked"):
         for paths in (1, 3):
             yield f"hmm {sampler} paths={paths}", HMM, {"sampler": sampler, "n_paths": paths, "burn_in": 3}, _sequences

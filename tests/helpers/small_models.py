@@ -105,6 +105,8 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         )
         corpus = _corpus().with_metadata(groups=_GROUPS)
         return lambda **run: topicloom.CompoundLDA(3, **_SHORT, **options, **run), (corpus,)
+    if kind == "hdp":
+        return lambda **run: topicloom.HDP(3, **_SHORT, **_QUICK, **run), (_corpus(),)
     assert kind == "hmm"
     options = {**_QUICK, "method": "em", "tol": 0.0} if more == "em" else {**_KEEPING, "n_paths": 2}
     return lambda **run: topicloom.HMM(2, **options, **run), (_SEQUENCES,)
@@ -116,13 +118,13 @@ _FINISHED = (
     "variational vb", "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0",
     "variational svb", "stream scvb0", "stream svb", "labels labeled", "labels cvb0", "labels prior",
     "labels dependency", "medlda binary", "medlda classes", "medlda ovr", "medlda labels", "medlda numbers",
-    "compound ags", "compound mgs", "compound vem", "hmm gibbs", "hmm em",
+    "compound ags", "compound mgs", "compound vem", "hdp", "hmm gibbs", "hmm em",
 )  # fmt: skip
 _RUNNING = (
     "lda auto", "lda course", "lda mapped", "lda sparse", "lda draws", "variational vb", "variational cvb0",
     "variational cvb", "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior",
     "labels dependency", "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags",
-    "compound mgs", "compound vem", "hmm gibbs", "hmm em",
+    "compound mgs", "compound vem", "hdp", "hmm gibbs", "hmm em",
 )  # fmt: skip
 BASES = tuple([f"finished {name}" for name in _FINISHED] + [f"running {name}" for name in _RUNNING])
 

@@ -160,6 +160,10 @@ def test_every_option_of_compound_lda_is_explained() -> None:
     assert options_of(topicloom.CompoundLDA) <= in_code("guide/compound.md")
 
 
+def test_every_option_of_a_process_is_explained() -> None:
+    assert options_of(topicloom.HDP) <= in_code("guide/hdp.md")
+
+
 def test_every_option_of_supervised_models_is_explained() -> None:
     assert options_of(topicloom.MedLDAClassifier) | options_of(topicloom.MedLDARegressor) <= in_code("guide/medlda.md")
 

@@ -50,6 +50,7 @@ fits = {
     "labels": lambda: tl.PriorLDA(**one).fit(corpus, sets, callbacks=[stop]),
     "classes": lambda: tl.MedLDAClassifier(2, **one).fit(corpus, classes, callbacks=[stop]),
     "numbers": lambda: tl.MedLDARegressor(2, **one).fit(corpus, np.arange(4.0), callbacks=[stop]),
+    "process": lambda: tl.HDP(2, **quick).fit(corpus),
     "collections": lambda: tl.CompoundLDA(2, **quick).fit(corpus, groups=classes),
 }
 for name, fit in fits.items():
@@ -66,7 +67,7 @@ def test_nothing_heavy_is_imported_before_sweeps_are_done() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 12
     *others, collections = lines
     assert [line for line in others if not line.endswith(" []")] == []
     assert collections == "collections ['topicloom.evaluation']"  # which compares their mixtures

@@ -14,7 +14,7 @@ from topicloom import LDA
 from topicloom.datasets import bars
 from topicloom.lda.gibbs import auto, dense
 
-FAMILIES = {"labeled", "medlda", "compound", "hmm"}
+FAMILIES = {"labeled", "medlda", "compound", "hdp", "hmm"}
 
 
 def floors() -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom import (
+    HDP,
     HMM,
     LDA,
     CompoundLDA,
@@ -97,6 +98,7 @@ CASES = {
         _with(CompoundLDA, n_components=3, method="vem", method_options=_NO_STOP),
         lambda seed: (_corpus(seed).with_metadata(groups=["u", "v"] * 10),),
     ),
+    "HDP": Case(_with(HDP, initial_topics=3, n_chains=2), lambda seed: (_corpus(seed),)),
     "HMM": Case(_with(HMM, n_components=2, n_chains=2, **_KEPT), _sequences),
     "HMM em": Case(_with(HMM, n_components=2, method="em", **_NO_STOP), _sequences),
 }

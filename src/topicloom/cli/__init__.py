@@ -18,6 +18,7 @@ from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
 from topicloom.cli.label_report import label_report
 from topicloom.cli.labels import fit_labels, predict
+from topicloom.cli.processes import fit_hdp
 from topicloom.cli.report import report
 from topicloom.cli.results import evaluate, topics
 from topicloom.cli.search import search_topics
@@ -37,6 +38,7 @@ app = typer.Typer(
 commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, topics, evaluate, convert, info, warmup)
 for command in (
     *commands,
+    fit_hdp,
     fit_collections,
     prevalence,
     diagnose,

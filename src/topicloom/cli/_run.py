@@ -106,6 +106,8 @@ _OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in ("burn_in", "checkpoint_every", "seed_words", "seed_weight")},
     **{name: "--" + name.replace("_", "-") for name in ("label_rule", "n_labels", "holdout", "ranking")},
     "n_label_topics": "--label-topics",
+    **{name: "--" + name.replace("_", "-") for name in ("initial_topics", "max_topics")},
+    **{name: "--" + name.replace("_", "-") for name in ("doc_concentration", "topic_concentration")},
     "text_length": "--text-length",
     **{name: "--" + name.replace("_", "-") for name in ("label_separator", "folder_labels", "max_size")},
     "chunk_size": "--chunk",

@@ -34,7 +34,7 @@ def compile_all() -> list[str]:
     from topicloom import datasets, evaluation, mallet
     from topicloom.diagnostics.annealed import annealed
     from topicloom.lda.gibbs import sampler_names
-    from topicloom.models import LDA, CompoundLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
+    from topicloom.models import HDP, LDA, CompoundLDA, MedLDAClassifier, MedLDARegressor, PriorLDA
 
     corpus = datasets.bars(n_docs=20, doc_length=20).corpus
     names = sampler_names()
@@ -49,6 +49,7 @@ def compile_all() -> list[str]:
             model.perplexity(corpus)
     model.set_params(predict_options={"method": "cvb0"}).transform(corpus)
     LDA(500, max_iter=1, random_state=0).fit(corpus)  # starts in a way of its own
+    HDP(max_iter=2, random_state=0).fit(corpus)
     labeled = datasets.synthetic_labeled(20, 10, 3, doc_length=5).corpus
     for method, estimator in (("gibbs", "standard"), ("gibbs", "cgs_p"), ("cvb0", "cgs_p")):
         PriorLDA(

@@ -38,6 +38,9 @@ class Trace:
     change: list[float] = field(default_factory=list)  # share of the tokens that a variational iteration moved
     probes: list[FloatArray] = field(default_factory=list)  # what does not depend on topics' numbers: ``engine.probes``
     topic_sizes: list[Int64Array] = field(default_factory=list)  # tokens of each topic, over all paths
+    n_topics: list[int] = field(default_factory=list)  # that have tokens, of a model that learns their number
+    n_main: list[int] = field(default_factory=list)  # of these the fewest that have 99% of the tokens
+    topic_concentration: list[float] = field(default_factory=list)  # of a hierarchical Dirichlet process
     tokens: list[float] = field(default_factory=list)  # of a minibatch of a stream, 0 of anything else
     words: list[int] = field(default_factory=list)  # that the stream knows after the minibatch
     score: list[float] = field(default_factory=list)  # of the minibatch before it was learned, NaN if it was not asked

@@ -23,6 +23,7 @@ _COMMANDS = {
     "MedLDAClassifier": ("fit-supervised",),
     "MedLDARegressor": ("fit-supervised", "--task", "numbers"),
     "CompoundLDA": ("fit-collections",),
+    "HDP": ("fit-hdp",),
 }
 # Options of these commands by the parameters that they set; without an option a parameter must have its default.
 _SHARED = {"max_iter": "--sweeps", "n_chains": "--chains", "burn_in": "--burn-in", "thin": "--thin"}
@@ -47,6 +48,11 @@ _OPTIONS: dict[str, dict[str, str]] = {
         **_SHARED, **_TOPICS, "method": "--method", "concentration": "--concentration",
         "collection_prior": "--collection-prior", "topic_word_prior": "--beta", "estimator": "--estimator",
         "n_paths": "--paths",
+    },
+    "fit-hdp": {
+        **_SHARED, "initial_topics": "--initial-topics", "max_topics": "--max-topics", "topic_word_prior": "--beta",
+        "doc_concentration": "--doc-concentration", "topic_concentration": "--topic-concentration",
+        "estimator": "--estimator",
     },
 }  # fmt: skip
 _ALWAYS = ("n_components", "max_iter", "method")
