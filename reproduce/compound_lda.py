@@ -10,7 +10,8 @@ topics, for LDA and for compound LDA with one and with all collections. topics: 
 figure 6, and the collections' topics as in figures 10 and 11 (pictures with --figures), from one model a corpus.
 hdp: a hierarchical Dirichlet process beside the others, as in figures 7 and 8. times: table 3. baselines: M1, M2 and M3
 of figures 10 and 11, table 2, and LDA's own hyperparameters. clusters: figures 7, 8 and 15 to 17 without HDP. truth:
-M1, M2 and M3 where π is known. figure14: autocorrelation. figure20: perplexity against α. DIR holds one folder a corpus; synthetic, gibbs-em, truth and figure14 need none.
+M1, M2 and M3 where π is known. figure14: autocorrelation. figure20: perplexity against α. DIR holds one folder a
+corpus; synthetic, gibbs-em, truth and figure14 need none.
 """
 
 import argparse
@@ -28,7 +29,8 @@ from reproduce._common import run_sections
 from topicloom.errors import InputError
 
 SECTIONS = (
-    "synthetic", "gibbs-em", "figure5", "topics", "hdp", "times", "baselines", "clusters", "truth", "figure14", "figure20"
+    "synthetic", "gibbs-em", "figure5", "topics", "hdp", "times", "baselines", "clusters", "truth", "figure14",
+    "figure20",
 )  # fmt: skip
 
 
