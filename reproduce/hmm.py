@@ -77,7 +77,8 @@ def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
         chain = start_chain(sampler, corpus, prior, plan.seed, run)
         if run_chains(sampler, corpus, [chain], plan):
             raise KeyboardInterrupt
-        given = estimate(corpus, chain, plan.estimator)
+        known = estimate(corpus, chain, plan.estimator)
+        given = Parameters(known.moves, known.emission)
         found.append((float(forward_backward.log_likelihoods(corpus, given).sum()), given))
         note(f"{method}, run {run + 1} of {settings.runs}: {found[-1][0]:.1f} after {chain.sweep}")
     found.sort(key=lambda pair: pair[0])

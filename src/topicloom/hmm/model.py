@@ -3,13 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
@@ -23,15 +22,25 @@ from topicloom.engine.threads import resolve_jobs
 from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
-from topicloom.files.manifests import MODEL
-from topicloom.hmm import gibbs, sequences
+from topicloom.files.manifests import MODEL, NUMBERS
+from topicloom.hmm import gibbs, observations, sequences, values
 from topicloom.hmm.decoding import SequenceModel
-from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler
-from topicloom.hmm.state import HMMPrior, make_hmm_prior
-from topicloom.hmm.stored_checks import check_hmm_model, check_sequences
+from topicloom.hmm.emissions.choices import EMISSIONS, check_form, dirichlet_rows, make_emission
+from topicloom.hmm.observations import Numbers
+from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler, usual
+from topicloom.hmm.state import HMMPrior, Observed, observed_symbols, stacked
+from topicloom.hmm.stored_checks import check_hmm_model, check_numbers, check_sequences
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
-_ARRAYS = ("initial", "transition", "emission")
+_MOVES = ("initial", "transition")
+
+
+class Data(NamedTuple):
+    """What a model was fitted to beside the corpus: the alphabet of symbols, or numbers."""
+
+    alphabet: sequences.Alphabet
+    numbers: Numbers | None
+    seen: Observed
 
 
 @documented(run=RUN, chains=CHAINS)
@@ -109,9 +118,11 @@ class HMM(SequenceModel):
     """
 
     converged_: bool
+    _data: Data | None = None  # what it was fitted to, where that is at hand
 
-    _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(_ARRAYS)
+    _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(values.PARTS)
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "emission": parameters.choice(EMISSIONS),
         "method": parameters.choice(("gibbs", "em")),
         "sampler": parameters.choice(gibbs.SAMPLERS),
     }
@@ -126,7 +137,10 @@ class HMM(SequenceModel):
         estimator: Estimator = "cgs_p",
         initial_prior: PriorLike = 1.0,
         transition_prior: PriorLike = 1.0,
-        emission_prior: PriorLike = 1.0,
+        emission_prior: PriorLike | Mapping[str, Any] | None = None,
+        emission: Literal["categorical", "gaussian", "gaussian_full", "poisson", "multinomial"] = "categorical",
+        start: Mapping[str, Any] | None = None,
+        fixed: Sequence[str] | None = None,
         alphabet: Any = None,
         max_iter: MaxIter = 500,
         tol: float = 1e-3,
@@ -149,6 +163,9 @@ class HMM(SequenceModel):
         self.initial_prior = initial_prior
         self.transition_prior = transition_prior
         self.emission_prior = emission_prior
+        self.emission = emission
+        self.start = start
+        self.fixed = fixed
         self.alphabet = alphabet
         self.max_iter = max_iter
         self.tol = tol
@@ -197,8 +214,19 @@ class HMM(SequenceModel):
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
-        return self._fit(self._problem(corpus, alphabet, seed), callbacks)
+        return self._fit(self._problem(*self._read(X, lengths), seed), callbacks)
+
+    def _read(self, X: Any, lengths: Any) -> tuple[Corpus, Data]:
+        """Sequences to learn from."""
+        if self.emission == "categorical":
+            corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
+            return corpus, Data(alphabet, None, observed_symbols(corpus))
+        numbers = observations.read_numbers(X, lengths, self.emission)
+        observations.check_some(numbers)
+        return observations.as_corpus(numbers), self._of_numbers(numbers)
+
+    def _of_numbers(self, numbers: Numbers) -> Data:
+        return Data((), numbers, observations.as_rows(numbers, self.emission))
 
     @property
     def _samples(self) -> bool:
@@ -214,57 +242,112 @@ class HMM(SequenceModel):
             raise InputError(f'n_paths={self.n_paths} couples sampled paths; method="em" has none, leave it at 1.')
         if self.method == "em" and self.keep_draws is not None:
             raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
+        if self.emission != "categorical" and self.alphabet is not None:
+            raise InputError(f'alphabet names symbols, and emission="{self.emission}" has none; leave it out.')
+        check_form(self.emission, self.emission_prior)
+        values.check_start(self.emission, self.start, self.fixed)
+        if self.fixed and self.method == "gibbs" and self.sampler == "collapsed":
+            raise InputError(
+                'fixed holds parameters, and sampler="collapsed" integrates them out; use sampler="blocked".'
+            )
+        self._check_draws()
         return self._sampling_plan(
             seed,
             burn_in=self.burn_in if self.method == "gibbs" else None,
             schedule=Schedule(n_jobs=resolve_jobs(self.n_jobs)),
         )
 
-    def _problem(self, corpus: Corpus, alphabet: sequences.Alphabet, seed: int) -> Problem:
-        prior = self._prior(len(alphabet))
-        sampler = self._sampler_for(prior)
-        return Problem(corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=alphabet)
+    def _check_draws(self) -> None:
+        if self.emission in ("categorical", "multinomial") or self.keep_draws is None:
+            return
+        if isinstance(self.keep_draws, Mapping) or "emission" in (
+            [self.keep_draws] if isinstance(self.keep_draws, str) else self.keep_draws
+        ):
+            raise InputError(
+                f'keep_draws has "emission" or a function, which emission="{self.emission}" does not have; '
+                'keep "initial" and "transition", and use draw_parameters for the others.'
+            )
+
+    def _problem(self, corpus: Corpus, data: Data, seed: int) -> Problem:
+        prior = self._prior(data)
+        sampler, beside = self._sampler_for(prior, data), {}
+        if data.numbers is not None:
+            beside = {NUMBERS: ({"values": data.numbers.values}, {})}
+        return Problem(
+            corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside
+        )
 
     def _stored_problem(self, stored: Stored, seed: int) -> Problem:
-        return self._problem(self._corpus_in(stored), self._known_alphabet(), seed)
+        corpus = self._corpus_in(stored)
+        return self._problem(corpus, self._stored_data(stored, corpus), seed)
 
-    def _sampler_for(self, prior: HMMPrior) -> Sampler:
+    def _stored_data(self, stored: Stored, corpus: Corpus) -> Data:
+        if self.emission == "categorical":
+            return Data(self._known_alphabet(), None, observed_symbols(corpus))
+        if self._data is not None:
+            return self._data
+        arrays, info = stored.read(NUMBERS)
+        check_numbers(stored.path(NUMBERS), arrays, info, corpus)
+        numbers = Numbers(arrays["values"], corpus.doc_ptr)
+        observations.check_numbers(numbers, self.emission)
+        return self._of_numbers(numbers)
+
+    def _training_data(self) -> Data:
+        corpus = self.corpus_
+        return self._stored_data(self._stored_in(), corpus) if self._data is None else self._data
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        numbers = self._training_data().numbers
+        return {} if numbers is None else {NUMBERS: ({"values": numbers.values}, {})}
+
+    def _sampler_for(self, prior: HMMPrior, data: Data) -> Sampler:
+        start = values.read_start(self.start, prior.emission)
+        observed = None if data.numbers is None else data.seen
         if self.method == "em":
-            return em_sampler(float(self.tol), prior)
-        return gibbs_sampler(self.sampler, self.n_paths, prior)
+            return em_sampler(float(self.tol), prior, start, observed)
+        return gibbs_sampler(self.sampler, self.n_paths, prior, start, observed)
 
     def _chain_sampler(self) -> Sampler:
-        return self._sampler_for(self._prior(len(self.alphabet_)))
+        data = self._training_data()
+        return self._sampler_for(self._prior(data), data)
 
-    def _prior(self, n_symbols: int) -> HMMPrior:
-        k = self.n_components
-        initial = inputs.check_prior("initial_prior", self.initial_prior, k, "states", 1.0)
-        transition = _rows("transition_prior", self.transition_prior, k, k, "states")
-        emission = _rows("emission_prior", self.emission_prior, k, n_symbols, "symbols")
-        if self.method == "em":
-            for name, values in (("initial", initial), ("transition", transition), ("emission", emission)):
-                if values.min() < 1:
-                    raise InputError(
-                        f'{name}_prior has {values.min():g}, below which the maximum that method="em" looks for is '
-                        "at zero probabilities; give at least 1, which is maximum likelihood."
-                    )
-        return make_hmm_prior(initial, transition, emission)
+    def _prior(self, data: Data) -> HMMPrior:
+        k, em = self.n_components, self.method == "em"
+        initial = dirichlet_rows("initial_prior", self.initial_prior, 1, k, "states", zeros=True)[0]
+        transition = dirichlet_rows("transition_prior", self.transition_prior, k, k, "states", zeros=True)
+        emission = make_emission(self.emission, k, self.emission_prior, len(data.alphabet), data.seen, em)
+        prior = HMMPrior(stacked(initial, transition), emission)
+        if em:
+            _check_maximum(prior)
+        elif self.sampler != "blocked" and prior.has_zeros:
+            raise InputError(
+                f"a prior has zeros, so that some moves or symbols can never be, and sampler={self.sampler!r} moves "
+                'one state at a time, which may lead nowhere; use sampler="blocked".'
+            )
+        fixed = values.fixed_values(self.fixed, values.read_start(self.start, emission), self.emission)
+        return prior._replace(fixed=fixed)
 
     def _html_content(self) -> html.Content:
+        if self.emission != "categorical":
+            return html.state_content(
+                self.initial_, self.transition_, [self._state_words(k) for k in range(self.n_components)], None
+            )
         return html.state_content(self.initial_, self.transition_, self.emission_, self.alphabet_)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
     def _publish(self, problem: Problem, chains: list[Chain]) -> None:
         best = chains[self.best_chain_]
-        self.alphabet_, self.converged_ = problem.data, best.converged
-        found, k = estimate(problem.corpus, best, self.estimator), self.n_components
+        self._data = problem.data
+        self.alphabet_, self.converged_ = problem.data.alphabet, best.converged
+        found, k = estimate(problem.data.seen, best, self.estimator), self.n_components
         self.initial_, self.transition_ = np.array(found.moves[k]), np.array(found.moves[:k])
-        self.emission_ = np.array(found.emission.T, order="C")
+        for name, value in usual(best.prior, found).items():
+            setattr(self, f"{name}_", value)
 
     def _emission_of(self, chain: Chain) -> FloatArray:
         """Emission probabilities [K, V] of a chain."""
-        return np.array(estimate(self.corpus_, chain, self.estimator).emission.T, order="C")
+        return usual(chain.prior, estimate(self._training_data().seen, chain, self.estimator))["emission"]
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
@@ -274,13 +357,17 @@ class HMM(SequenceModel):
             )
 
     def _fitted_numbers(self) -> list[Any]:
-        return [*self._parameters(), self.log_joint_]
+        known = self._known()
+        return [known.moves, *known.own.values(), self.log_joint_]
 
     def _n_named(self) -> int:
         return self.n_components
 
     def _label_words(self, n_words: int) -> list[list[str]]:
-        counts = tables.word_counts(self._corpus_at_hand(), self.emission_.T)
+        if self.emission != "categorical":
+            return [self._state_words(k) for k in range(self.n_components)]
+        corpus = self._corpus_at_hand()
+        counts = tables.word_counts(corpus, self.emission_.T)[: len(self.alphabet_)]  # without missing ones
         return tables.relevant_words(self.emission_, counts, list(map(str, self.alphabet_)), n_words)
 
     # -- files ---------------------------------------------------------------------------------------------------
@@ -293,10 +380,17 @@ class HMM(SequenceModel):
     def _check_corpus(self, path: Path, corpus: Corpus) -> None:
         check_sequences(path, corpus, len(self._known_alphabet()))
 
+    @classmethod
+    def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Earlier versions began where chance had it."""
+        return {"start": {"n_runs": 1}, **super()._renamed(params)}
+
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """With the alphabet that was found."""
         params = super()._params_to_save(data)
-        alphabet = self.alphabet_ if data is None else data
+        alphabet = self.alphabet_ if data is None else data.alphabet
+        if self.emission != "categorical":
+            return params
         params["alphabet"] = len(alphabet) if sequences.is_counted(alphabet) else list(alphabet)
         try:
             same = json.loads(json.dumps(params["alphabet"])) == params["alphabet"]
@@ -307,26 +401,26 @@ class HMM(SequenceModel):
         return params
 
     def _model_part(self) -> Part:
-        arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in (*_ARRAYS, "log_joint")}
+        names = (*_MOVES, *values.own_names(self.emission), "log_joint")
+        arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in names}
         arrays["alphabet"] = to_bytes(self.alphabet_)
         info = {name: getattr(self, f"{name}_") for name in ("best_chain", "n_iter", "interrupted", "converged")}
         return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)} | self._published_part()[1]
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
-        check_hmm_model(stored.path(MODEL), arrays, info, self.n_components)
-        for name in _ARRAYS:
+        check_hmm_model(stored.path(MODEL), arrays, info, self.n_components, self.emission)
+        self._data = None
+        for name in (*_MOVES, *values.own_names(self.emission)):
             setattr(self, f"{name}_", arrays[name])
         self.converged_, self.alphabet_ = info["converged"], tuple(from_bytes(arrays["alphabet"]))
 
 
-def _rows(name: str, value: Any, n_rows: int, size: int, of: str) -> FloatArray:
-    """A Dirichlet parameter for every state: from a number, a vector for all states, or a row for each."""
-    matrix = as_numbers(name, value)
-    if matrix.ndim < 2:
-        return np.tile(inputs.check_prior(name, value, size, of, 1.0), (n_rows, 1))
-    if matrix.shape != (n_rows, size):
-        raise InputError(
-            f"{name} has shape {matrix.shape}; give one number, one for each of {size} {of}, or a matrix of "
-            f"{n_rows} × {size}."
-        )
-    return np.array([inputs.check_prior(name, row, size, of, 1.0) for row in matrix])
+def _check_maximum(prior: HMMPrior) -> None:
+    """A density without a maximum inside would end at zero probabilities."""
+    emission = getattr(prior.emission, "prior", np.ones(1))
+    for name, rows in (("initial", prior.moves[-1:]), ("transition", prior.moves[:-1]), ("emission", emission)):
+        if rows[rows > 0].min() < 1:
+            raise InputError(
+                f'{name}_prior has {rows[rows > 0].min():g}, below which the maximum that method="em" looks for is '
+                "at zero probabilities; give at least 1, which is maximum likelihood."
+            )
