@@ -4,7 +4,7 @@ import numpy as np
 
 from topicloom.corpus.corpus import Corpus
 from topicloom.hmm.emissions.categorical import log_dirichlet, normalised
-from topicloom.hmm.forward_backward import expect, fixed_parts, log_likelihoods, room_for_forward
+from topicloom.hmm.forward_backward import expect, log_likelihoods, room_for_forward
 from topicloom.hmm.gibbs import on_rows
 from topicloom.hmm.state import HMMPrior, Known, Observed, as_observed, held, no_counts
 from topicloom.numerics.jit import as_input
@@ -29,4 +29,6 @@ def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior) -> tuple[Kno
     value = expect(seen.tokens, given, room_for_forward(seen, prior.n_states), counts)
     moves = np.where(prior.moves > 0, counts.moves + (prior.moves - 1), 0.0)
     after = Known(as_input(normalised(moves, known.moves)), prior.emission.maximised(counts.emission, seen, known.own))
-    return held(after, prior), float(value) + float(fixed_parts(seen, top).sum()) + log_prior(known, prior)
+    return held(after, prior), float(value) + (0.0 if top is None else float(top[seen.rows].sum())) + log_prior(
+        known, prior
+    )

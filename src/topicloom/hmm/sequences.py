@@ -81,7 +81,7 @@ def _told_apart(X: Any) -> Given:
     items = list(X)
     if not items:
         raise InputError("there are no sequences; give at least one.")
-    nested = [isinstance(item, list | tuple | np.ndarray) for item in items]
+    nested = [isinstance(item, list | tuple | np.ndarray) and item is not np.ma.masked for item in items]
     if not any(nested):
         return Given([items], True)
     if not all(nested):
@@ -90,7 +90,7 @@ def _told_apart(X: Any) -> Given:
             "sequences, or one sequence of symbols."
         )
     for s, item in enumerate(items):
-        if isinstance(item, np.ndarray) and item.ndim != 1:
+        if item is not np.ma.masked and isinstance(item, np.ndarray) and item.ndim != 1:
             raise InputError(f"sequence {s} has {item.ndim} dimensions; each must be a vector or a list of symbols.")
     return Given([_unmasked(item) for item in items], False)
 
@@ -318,5 +318,5 @@ def _numbers(s: int, whole: AnyArray, n: int) -> Int32Array:
 def _unknown(s: int, t: int, symbol: object, n: int) -> str:
     return (
         f"sequence {s}, place {t}: the symbol {shown(symbol)} is not one of the alphabet's {n}. Name all symbols in "
-        "alphabet= when fitting, or split the sequence there into two."
+        "alphabet= when fitting, or give None there, which is a missing symbol."
     )

@@ -13,10 +13,9 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, UInt64Array
 from topicloom.files.checks import Contents, Expected
+from topicloom.hmm.emissions.sums import fill_table
 from topicloom.hmm.state import Observed, Own
 from topicloom.numerics.jit import as_input
-
-LEAST_LOG = -600.0  # below the row's best state: a state that far off takes no part, but nothing becomes impossible
 
 
 class Emission(ABC):
@@ -93,9 +92,9 @@ class Emission(ABC):
 
     def table(self, own: Own, seen: Observed) -> tuple[FloatArray, FloatArray | None]:
         """P(row | state) [U, K] divided by the row's highest, and the logarithm of that [U]; None where all are 0."""
-        logs = self.log_densities(own, seen)
-        top = logs.max(axis=1)
-        return as_input(np.exp(np.maximum(logs - top[:, None], LEAST_LOG))), top
+        logs, top = np.ascontiguousarray(self.log_densities(own, seen)), np.empty(seen.n_rows)
+        fill_table(logs, top)
+        return as_input(logs), top
 
     def log_table(self, own: Own, seen: Observed) -> FloatArray:
         return as_input(self.log_densities(own, seen))

@@ -23,10 +23,24 @@ def logs_to_shares(values: FloatArray) -> None:
 
 
 @kernel
+def fill_table(logs: FloatArray, top: FloatArray) -> None:
+    """Each row's highest into ``top``, and exp(row − highest) in place."""
+    n_states = logs.shape[1]
+    for u in range(logs.shape[0]):
+        best = logs[u, 0]
+        for k in range(1, n_states):
+            best = max(best, logs[u, k])
+        top[u] = best
+        for k in range(n_states):
+            value = logs[u, k] - best
+            logs[u, k] = 1.0 if value == 0.0 else exp(max(value, LEAST_LOG))
+
+
+@kernel
 def fill_sums(
     weights: FloatArray, values: FloatArray, centre: FloatArray, n: FloatArray, total: FloatArray, square: FloatArray
 ) -> None:
-    """Numbers, sums and sums of squares [K, F] of values less a centre, of those that are known."""
+    """Numbers, sums and sums of squares [F, K] of values less a centre, of those that are known."""
     for u in range(values.shape[0]):
         for f in range(values.shape[1]):
             x = values[u, f]
@@ -34,18 +48,19 @@ def fill_sums(
                 d = x - centre[f]
                 for k in range(weights.shape[1]):
                     w = weights[u, k]
-                    n[k, f] += w
-                    total[k, f] += w * d
-                    square[k, f] += w * d * d
+                    n[f, k] += w
+                    total[f, k] += w * d
+                    square[f, k] += w * d * d
 
 
 def weighted_sums(
     weights: FloatArray, values: FloatArray, centre: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    shape = (weights.shape[1], values.shape[1])
+    """The same by state [K, F]."""
+    shape = (values.shape[1], weights.shape[1])
     n, total, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     fill_sums(as_input(weights), as_input(values), as_input(centre), n, total, square)
-    return n, total, square
+    return np.ascontiguousarray(n.T), np.ascontiguousarray(total.T), np.ascontiguousarray(square.T)
 
 
 def some_rows(seen: Observed, n: int, rng: UInt64Array) -> FloatArray:
