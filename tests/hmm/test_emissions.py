@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -135,8 +136,11 @@ WRONG = {
         ("a[i, j] = normal(rng)", "a[i, j] = 0.0"),
         ("/ np.sqrt(weight[k])", ""),
     ],
-    "poisson": [("- log(rate[k, f])", "- log(rate[k, f] + 1.0)"), ("log_gamma(rng, shape[k, f])", "log_gamma(rng, 1.7)")],
-    "multinomial": [("self.prior + self._sums(weights, seen)), emission", "self.prior + 2 * self._sums(weights, seen)), emission")],
+    "poisson": [
+        ("- log(rate[k, f])", "- log(rate[k, f] + 1.0)"),
+        ("log_gamma(rng, shape[k, f])", "log_gamma(rng, 1.7)"),
+    ],
+    "multinomial": [("self.prior + self._sums(weights, seen)), emission", "self.prior + 1), emission")],
 }  # fmt: skip
 
 
@@ -194,7 +198,7 @@ def test_given_parameters_by_listing(kind: str) -> None:
     best_values, best = forward_backward.best_paths(case.seen, given, logs)
     counts = np.zeros((case.n, 2))
     ptr = case.seen.doc_ptr.tolist()
-    for s, (start, stop) in enumerate(zip(ptr[:-1], ptr[1:], strict=True)):
+    for s, (start, stop) in enumerate(pairwise(ptr)):
         if start == stop:
             continue
         paths = list(oracle.all_states(stop - start, 2))
@@ -261,7 +265,7 @@ def test_the_states_are_found_with_some_places_missing(kind: str, way) -> None:
     shares = model.predict_proba(X, lengths=[150, 0, 250])
     assert shares.shape == (400, 2)
     assert np.allclose(shares.sum(axis=1), 1)
-    states, sampled = model.sample(5, random_state=0)
+    _, sampled = model.sample(5, random_state=0)
     assert sampled.shape == (5, X.shape[1])
     assert np.isfinite(model.score(X, [150, 0, 250]))
     assert np.isfinite(model.score(sampled))
@@ -270,7 +274,7 @@ def test_the_states_are_found_with_some_places_missing(kind: str, way) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_missing_is_not_dropped(kind: str) -> None:
     """A missing place between two others is a step of the chain: its neighbours do not become neighbours."""
-    z, X = drawn(kind)
+    X = drawn(kind)[1]
     model = HMM(2, emission=kind, method="em", random_state=0).fit(X)
     rows = [model.score_samples(X[[a]])[0] for a in (1, 2)]
     apart = model.predict_proba(np.array([X[1], np.full(X.shape[1], np.nan), X[2]]))

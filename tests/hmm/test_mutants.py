@@ -99,7 +99,9 @@ COLLAPSED = {
         ("            p = n_states\n", "            p = n_states if s == 0 else p\n"),
     ],
     "last state weighed as if something followed": [("inner = t + 1 < stop", "inner = t + 1 < path.shape[0]")],
-    "totals never updated": [("                remove(kept, v, old)\n", ""), ("                add(kept, v, new)\n", "")],
+    "totals never updated": [
+        ("                remove(kept, v, old)\n", ""), ("                add(kept, v, new)\n", ""),
+    ],
     "symbols ignored": [("w = above[k] *", "w ="), ("d = below[k]", "d = 1.0")],
 }  # fmt: skip
 SYMBOLS = {

@@ -1,12 +1,15 @@
 """Baum-Welch: expectation-maximisation for hidden Markov models, with conjugate priors (flat, maximum likelihood)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from topicloom.corpus.corpus import Corpus
+from topicloom.hmm.emissions.base import Table, room_for_table
 from topicloom.hmm.emissions.categorical import log_dirichlet, normalised
-from topicloom.hmm.forward_backward import expect, log_likelihoods, room_for_forward
+from topicloom.hmm.forward_backward import ForwardValues, expect, log_likelihoods, room_for_forward
 from topicloom.hmm.gibbs import on_rows
-from topicloom.hmm.state import HMMPrior, Known, Observed, as_observed, held, no_counts
+from topicloom.hmm.state import HMMPrior, Known, Observed, Parameters, as_observed, held, no_counts
 from topicloom.numerics.jit import as_input
 
 
@@ -21,14 +24,36 @@ def log_posterior(data: Corpus | Observed, known: Known, prior: HMMPrior) -> flo
     return float(log_likelihoods(seen, *on_rows(known, seen, prior)).sum()) + log_prior(known, prior)
 
 
-def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior) -> tuple[Known, float]:
+class Room(NamedTuple):
+    """What an iteration fills: arrays as long as the data, which would cost as much to make as to fill."""
+
+    forward: ForwardValues
+    table: Table
+    counts: Parameters
+
+
+def room_for(data: Corpus | Observed, prior: HMMPrior) -> Room:
+    seen, k = as_observed(data), prior.n_states
+    return Room(room_for_forward(seen, k), room_for_table(seen, k), no_counts(prior, seen.n_rows))
+
+
+def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior, room: Room | None = None) -> tuple[Known, float]:
     """One iteration; returns the new parameters and ``log_posterior`` of the old ones."""
     seen = as_observed(data)
-    given, top = on_rows(known, seen, prior)
-    counts = no_counts(prior, seen.n_rows)
-    value = expect(seen.tokens, given, room_for_forward(seen, prior.n_states), counts)
+    room = room_for(seen, prior) if room is None else room
+    given, top = on_rows(known, seen, prior, room.table)
+    counts = room.counts
+    value = float(expect(seen.tokens, given, room.forward, counts)) + (
+        0.0 if top is None else float(np.sum(top[seen.rows]))
+    )
     moves = np.where(prior.moves > 0, counts.moves + (prior.moves - 1), 0.0)
     after = Known(as_input(normalised(moves, known.moves)), prior.emission.maximised(counts.emission, seen, known.own))
-    return held(after, prior), float(value) + (0.0 if top is None else float(top[seen.rows].sum())) + log_prior(
-        known, prior
-    )
+    return held(after, prior), value + log_prior(known, prior)
+
+
+def improved(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int) -> Known:
+    """After some iterations."""
+    room = room_for(data, prior)
+    for _ in range(n_iter):
+        known, _ = iterate(data, known, prior, room)
+    return known

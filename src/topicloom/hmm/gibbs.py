@@ -23,6 +23,7 @@ from topicloom.engine.sampler import Key
 from topicloom.engine.state import topic_dtype
 from topicloom.engine.threads import run_parallel
 from topicloom.hmm.collapsed import visit_collapsed
+from topicloom.hmm.emissions.base import Table
 from topicloom.hmm.emissions.categorical import dirichlet_multinomials
 from topicloom.hmm.forward_backward import ForwardValues, forward, room_for_forward
 from topicloom.hmm.state import HMMPrior, HMMState, Known, Observed, Parameters, as_observed, held, no_counts
@@ -184,9 +185,11 @@ def draw_known(counts: Parameters | HMMState, seen: Observed, prior: HMMPrior, r
     return held(Known(as_input(moves), prior.emission.draw(counts.emission, seen, rng)), prior)
 
 
-def on_rows(known: Known, seen: Observed, prior: HMMPrior) -> tuple[Parameters, FloatArray | None]:
+def on_rows(
+    known: Known, seen: Observed, prior: HMMPrior, room: Table | None = None
+) -> tuple[Parameters, FloatArray | None]:
     """Parameters as compiled code takes them, and what was taken out of the rows (``Emission.table``)."""
-    table, top = prior.emission.table(known.own, seen)
+    table, top = prior.emission.table(known.own, seen, room)
     return Parameters(known.moves, table), top
 
 

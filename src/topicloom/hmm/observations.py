@@ -125,8 +125,8 @@ def _check(values: FloatArray, ptr: AnyArray, kind: str) -> None:
         if some.any():
             other = "" if kind == "multinomial" else ' With emission="gaussian" each number may be missing by itself.'
             raise InputError(
-                f'{_where(ptr, int(np.argmax(some)))} has some numbers and lacks others; with emission="{kind}" a place '
-                f"is known or missing as a whole. Make all of it NaN.{other}"
+                f"{_where(ptr, int(np.argmax(some)))} has some numbers and lacks others; with "
+                f'emission="{kind}" a place is known or missing as a whole. Make all of it NaN.{other}'
             )
 
 

@@ -1,5 +1,6 @@
 """Hidden Markov models in the form of samplers, so that the one loop runs them: Gibbs sampling, and Baum-Welch."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -60,7 +61,7 @@ def gibbs_sampler(
 
     def init(corpus: Corpus, prior: HMMPrior, key: Key) -> HMMState:
         known = None
-        if start != ONE_START:
+        if start != ONE_START or prior.has_zeros:
             known = best_start(seen(corpus), prior, key, *start)
         return gibbs.init(seen(corpus), prior, n_paths, key, known)
 
@@ -112,8 +113,25 @@ def gibbs_sampler(
     )  # fmt: skip
 
 
+class _Rooms:
+    """Room for iterations, one per thread; not sent to other processes."""
+
+    def __init__(self) -> None:
+        self._own: dict[int, em.Room] = {}
+
+    def of(self, seen: Observed, prior: HMMPrior) -> em.Room:
+        thread = threading.get_ident()
+        if thread not in self._own:
+            self._own[thread] = em.room_for(seen, prior)
+        return self._own[thread]
+
+    def __reduce__(self) -> Any:
+        return _Rooms, ()
+
+
 def em_sampler(tol: float, prior: HMMPrior, start: Start = ONE_START, observed: Observed | None = None) -> Sampler:
     """Baum-Welch. A chain's ``extra`` is the log posterior density at which its last iteration began."""
+    rooms = _Rooms()
 
     def seen(corpus: Corpus) -> Observed:
         return as_observed(corpus) if observed is None else observed
@@ -122,7 +140,7 @@ def em_sampler(tol: float, prior: HMMPrior, start: Start = ONE_START, observed: 
         return best_start(seen(corpus), prior, key, *start)
 
     def sweep(corpus: Corpus, state: Known, prior: HMMPrior, key: Key, schedule: Schedule) -> tuple[Known, Info]:
-        state, value = em.iterate(seen(corpus), state, prior)
+        state, value = em.iterate(seen(corpus), state, prior, rooms.of(seen(corpus), prior))
         return state, Info(0, 0, value)
 
     def after_sweep(corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:

@@ -11,8 +11,10 @@ import numpy as np
 
 from topicloom._types import FloatArray
 from topicloom.engine.sampler import Key
+from topicloom.errors import InputError
 from topicloom.hmm import em, gibbs
-from topicloom.hmm.state import HMMPrior, Known, Observed
+from topicloom.hmm.forward_backward import log_likelihoods
+from topicloom.hmm.state import HMMPrior, Known, Observed, stacked
 from topicloom.numerics.jit import as_input
 
 MOST_PLACES, BLOCK = 20_000, 1000  # of the data that short runs see, and of one piece of it
@@ -54,22 +56,43 @@ def with_values(known: Known, values: Mapping[str, FloatArray]) -> Known:
     return Known(as_input(moves), {name: values.get(name, own) for name, own in known.own.items()})
 
 
+def check_possible(seen: Observed, known: Known, prior: HMMPrior) -> None:
+    """Refuse sequences that no path can have emitted, which zeros in priors or in starting values make possible."""
+    nothing = np.isneginf(log_likelihoods(seen, *gibbs.on_rows(known, seen, prior)))
+    if nothing.any():
+        raise InputError(
+            f"sequence {int(np.argmax(nothing))} has no possible path: zeros in the priors or in start forbid its "
+            "symbols or moves. Give numbers above 0 for what occurs."
+        )
+
+
 def best_start(
     seen: Observed, prior: HMMPrior, key: Key, n_runs: int, n_iter: int, values: Mapping[str, FloatArray]
 ) -> Known:
     """The parameters that the best of the short runs has come to; with one run, those that it starts from."""
-    first = [with_values(gibbs.draw_from_prior(seen, prior, key, run), values) for run in range(n_runs)]
+    known = _best_start(seen, prior, key, n_runs, n_iter, values)
+    if prior.has_zeros or values:
+        check_possible(seen, known, prior)
+    return known
+
+
+def _best_start(
+    seen: Observed, prior: HMMPrior, key: Key, n_runs: int, n_iter: int, values: Mapping[str, FloatArray]
+) -> Known:
+    if {"initial", "transition", *prior.emission.expected()} <= values.keys():
+        return Known(
+            stacked(values["initial"], values["transition"]), {n: values[n] for n in prior.emission.expected()}
+        )
+    part = seen if prior.has_zeros or n_runs == 1 else part_of(seen)
+    runs = [with_values(gibbs.draw_from_prior(part, prior, key, run), values) for run in range(n_runs)]
     if n_runs == 1:
-        return first[0]
+        return runs[0]
     flat = for_maximum(prior)
-    part = seen if prior.has_zeros else part_of(seen)
-    runs = first
     while True:
         reached = []
         for known in runs:
-            for _ in range(n_iter):
-                known, _ = em.iterate(part, known, flat)
-            reached.append((em.log_posterior(part, known, flat), known))
+            better = em.improved(part, known, flat, n_iter)
+            reached.append((em.log_posterior(part, better, flat), better))
         order = np.argsort([-value for value, _ in reached], kind="stable")
         if len(runs) <= 2:
             return reached[order[0]][1]

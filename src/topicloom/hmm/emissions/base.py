@@ -7,7 +7,7 @@ and probability 1 in every state; numbers that are missing in a row are left out
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,17 @@ from topicloom.hmm.state import Observed, Own
 from topicloom.numerics.jit import as_input
 
 
+class Table(NamedTuple):
+    """Room for a table."""
+
+    shares: FloatArray  # [U, K]
+    top: FloatArray  # [U]
+
+
+def room_for_table(seen: Observed, n_states: int) -> Table:
+    return Table(np.empty((seen.n_rows, n_states)), np.empty(seen.n_rows))
+
+
 class Emission(ABC):
     """The prior of a kind of emission, and what follows from it. All sums are over states' rows."""
 
@@ -26,8 +37,8 @@ class Emission(ABC):
     has_zeros: bool = False  # whether something can never be emitted
 
     @abstractmethod
-    def log_densities(self, own: Own, seen: Observed) -> FloatArray:
-        """log P(row | state) [U, K]."""
+    def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
+        """log P(row | state) [U, K], in ``out`` if it is given."""
 
     @abstractmethod
     def draw(self, weights: FloatArray, seen: Observed, rng: UInt64Array) -> Own:
@@ -90,11 +101,12 @@ class Emission(ABC):
         """The same with a prior under which the density has a maximum inside."""
         return self
 
-    def table(self, own: Own, seen: Observed) -> tuple[FloatArray, FloatArray | None]:
+    def table(self, own: Own, seen: Observed, room: Table | None = None) -> tuple[FloatArray, FloatArray | None]:
         """P(row | state) [U, K] divided by the row's highest, and the logarithm of that [U]; None where all are 0."""
-        logs, top = np.ascontiguousarray(self.log_densities(own, seen)), np.empty(seen.n_rows)
-        fill_table(logs, top)
-        return as_input(logs), top
+        room = room_for_table(seen, self.n_states) if room is None else room
+        logs = self.log_densities(own, seen, room.shares)
+        fill_table(logs, room.top)
+        return as_input(logs), room.top
 
     def log_table(self, own: Own, seen: Observed) -> FloatArray:
         return as_input(self.log_densities(own, seen))

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from topicloom._types import FloatArray, UInt64Array
 from topicloom.files.checks import Contents, Expected
-from topicloom.hmm.emissions.base import Emission
+from topicloom.hmm.emissions.base import Emission, Table
 from topicloom.hmm.emissions.predictive import register
 from topicloom.hmm.state import Observed, Own
 from topicloom.numerics.jit import as_input, kernel
@@ -81,13 +81,13 @@ class Categorical(Emission):
         """Without those of a missing symbol, which tell nothing."""
         return weights[: len(self.prior)]
 
-    def table(self, own: Own, seen: Observed) -> tuple[FloatArray, FloatArray | None]:
+    def table(self, own: Own, seen: Observed, room: Table | None = None) -> tuple[FloatArray, FloatArray | None]:
         emission = own["emission"]
         if seen.n_rows == len(emission):
             return as_input(emission), None
         return as_input(np.vstack((emission, np.ones((seen.n_rows - len(emission), emission.shape[1]))))), None
 
-    def log_densities(self, own: Own, seen: Observed) -> FloatArray:
+    def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log(self.table(own, seen)[0])
         return logs

@@ -79,19 +79,21 @@ register(NumberSums, predict, remove, add)
 
 @kernel
 def fill_densities(values: FloatArray, means: FloatArray, precisions: FloatArray, out: FloatArray) -> None:
-    """Add −(x − μ)²/2σ² + log(σ⁻¹ (2π)^−½) of every known number."""
+    """The sum of −(x − μ)²/2σ² + log(σ⁻¹ (2π)^−½) over known numbers."""
     n_states = means.shape[0]
     constant = np.empty(means.shape)
     for k in range(n_states):
         for f in range(means.shape[1]):
             constant[k, f] = 0.5 * log(precisions[k, f] / (2.0 * pi))
     for u in range(values.shape[0]):
-        for f in range(values.shape[1]):
-            x = values[u, f]
-            if x == x:  # not missing
-                for k in range(n_states):
+        for k in range(n_states):
+            value = 0.0
+            for f in range(values.shape[1]):
+                x = values[u, f]
+                if x == x:  # not missing
                     d = x - means[k, f]
-                    out[u, k] += constant[k, f] - 0.5 * d * d * precisions[k, f]
+                    value += constant[k, f] - 0.5 * d * d * precisions[k, f]
+            out[u, k] = value
 
 
 @kernel
@@ -123,8 +125,8 @@ class Gaussian(Emission):
 
     name = "gaussian"
 
-    def log_densities(self, own: Own, seen: Observed) -> FloatArray:
-        out = np.zeros((seen.n_rows, self.n_states))
+    def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
+        out = np.empty((seen.n_rows, self.n_states)) if out is None else out
         fill_densities(as_input(seen.values), as_input(own["means"]), as_input(1.0 / own["covars"]), out)
         return out
 

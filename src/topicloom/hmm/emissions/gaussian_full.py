@@ -161,6 +161,7 @@ def fill_vector_densities(values: FloatArray, means: FloatArray, lower: FloatArr
             constant[k] -= log(lower[k, f, f])
     for u in range(values.shape[0]):
         if np.isnan(values[u, 0]):
+            out[u] = 0.0
             continue
         for k in range(means.shape[0]):
             out[u, k] = constant[k] - 0.5 * distance(lower[k], values[u], means[k], work)
@@ -206,8 +207,8 @@ class GaussianFull(Emission):
             triangular(np.ascontiguousarray(matrix), out[k])
         return out
 
-    def log_densities(self, own: Own, seen: Observed) -> FloatArray:
-        out = np.zeros((seen.n_rows, self.n_states))
+    def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
+        out = np.empty((seen.n_rows, self.n_states)) if out is None else out
         lower = self._lower(own["covars"])
         fill_vector_densities(as_input(seen.values), as_input(own["means"]), as_input(lower), out)
         return out

@@ -77,17 +77,17 @@ class Multinomial(Emission):
     def n_states(self) -> int:  # type: ignore[override]
         return len(self.prior)
 
-    def log_densities(self, own: Own, seen: Observed) -> FloatArray:
+    def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
         there = ~np.isnan(seen.values).any(axis=1)
         known = np.where(there[:, None], seen.values, 0.0)
         with np.errstate(divide="ignore"):
             logs = np.log(own["emission"])
         shared = gammaln(known.sum(axis=1) + 1) - gammaln(known + 1).sum(axis=1)
-        out = np.empty((seen.n_rows, self.n_states))
+        out = np.empty((seen.n_rows, self.n_states)) if out is None else out
         for k in range(self.n_states):
             parts = known * np.maximum(logs[k], -1e300)  # 0 · log 0 is 0
-            out[:, k] = shared + parts.sum(axis=1)
-        return np.where(there[:, None], out, 0.0)
+            out[:, k] = np.where(there, shared + parts.sum(axis=1), 0.0)
+        return out
 
     def _sums(self, weights: FloatArray, seen: Observed) -> FloatArray:
         return weighted_sums(weights, seen.values, np.zeros(seen.values.shape[1]))[1]

@@ -85,11 +85,12 @@ class Poisson(Emission):
 
     name = "poisson"
 
-    def log_densities(self, own: Own, seen: Observed) -> FloatArray:
+    def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
         rates, x = own["rates"], seen.values
         there = ~np.isnan(x)
         known = np.where(there, x, 0.0)
-        out = np.zeros((seen.n_rows, self.n_states))
+        out = np.empty((seen.n_rows, self.n_states)) if out is None else out
+        out[:] = 0.0
         for f in range(x.shape[1]):
             logs = known[:, f, None] * np.log(rates[None, :, f]) - rates[None, :, f] - gammaln(known[:, f, None] + 1)
             out += np.where(there[:, f, None], logs, 0.0)
