@@ -24,9 +24,11 @@ from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL, NUMBERS
 from topicloom.hmm import gibbs, observations, sequences, values
-from topicloom.hmm.decoding import SequenceModel
+from topicloom.hmm.documented import EMISSIONS as EMISSIONS_DOC
+from topicloom.hmm.documented import FITTED
 from topicloom.hmm.emissions.choices import EMISSIONS, check_form, dirichlet_rows, make_emission
 from topicloom.hmm.observations import Numbers
+from topicloom.hmm.posterior import InferredParameters
 from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler, usual
 from topicloom.hmm.state import HMMPrior, Observed, observed_symbols, stacked
 from topicloom.hmm.stored_checks import check_hmm_model, check_numbers, check_sequences
@@ -43,13 +45,15 @@ class Data(NamedTuple):
     seen: Observed
 
 
-@documented(run=RUN, chains=CHAINS)
-class HMM(SequenceModel):
-    """A hidden Markov model over symbols.
+@documented(emissions=EMISSIONS_DOC, fitted=FITTED, run=RUN, chains=CHAINS)
+class HMM(InferredParameters):
+    """A hidden Markov model over symbols, numbers or counts.
 
     ``fit``, ``predict``, ``score`` and the others take a list of sequences of any lengths, or one sequence. A sequence
-    is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols that can be hashed. Symbols that are equal in
-    Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a sequence.
+    of symbols is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols that can be hashed. Symbols that
+    are equal in Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a
+    sequence. A sequence of numbers is a matrix of places × features, or a vector. None, NaN and masked entries are
+    missing: they are integrated out, and their places stay.
 
     Parameters
     ----------
@@ -66,11 +70,11 @@ class HMM(SequenceModel):
     estimator : {"cgs_p", "standard"}, default="cgs_p"
         "standard" counts drawn states. "cgs_p" takes each state's distribution given all others instead.
     initial_prior : float or array of shape (n_components,), default=1
-        Dirichlet parameters of the first state. All priors are at least 1 for "em", where 1 is maximum likelihood.
+        Dirichlet parameters of the first state. All priors are at least 1 for "em", where 1 is maximum likelihood. A 0
+        says that something can never be, for "em" and the blocked sampler.
     transition_prior : float or array of shape (n_components,) or (n_components, n_components), default=1
         Dirichlet parameters of the following state; a matrix has a row per state.
-    emission_prior : float or array of shape (n_symbols,) or (n_components, n_symbols), default=1
-        Dirichlet parameters of the symbols; a matrix has a row per state.
+    {emissions}
     alphabet : int or list of symbols, optional
         A number V stands for 0 … V − 1. None finds the symbols in the data.
     max_iter : int, "auto" or Converged, default=500
@@ -94,10 +98,7 @@ class HMM(SequenceModel):
         Probabilities of a sequence's first state.
     transition_ : ndarray of shape (n_components, n_components)
         Probabilities of the next state, a row per state.
-    emission_ : ndarray of shape (n_components, n_symbols)
-        Probabilities of the symbols, a row per state.
-    alphabet_ : tuple
-        The symbols, in the order of columns.
+    {fitted}
     converged_ : bool
         Whether "em" stopped by ``tol``.
     {chains}
@@ -188,10 +189,10 @@ class HMM(SequenceModel):
         Parameters
         ----------
         X : list of sequences, one sequence or a Corpus
-            A sequence is a vector of whole numbers or a list of symbols. With ``lengths``, all sequences end to end: a
-            vector, a list of symbols or a column.
+            A sequence is a vector of whole numbers or a list of symbols; of numbers a vector or a matrix of places ×
+            features. With ``lengths``, all sequences end to end.
         lengths : list of int, optional
-            Length of each sequence in X. They sum to the number of symbols.
+            Length of each sequence in X. They sum to the number of places.
         callbacks : sequence of callables, default=()
             Each is called with the chain after every sweep. A true answer stops the chain.
 
@@ -202,7 +203,7 @@ class HMM(SequenceModel):
         Raises
         ------
         InputError
-            If a parameter is out of bounds, or a symbol is missing or not in the alphabet.
+            If a parameter is out of bounds, or a symbol is not in the alphabet.
 
         Examples
         --------
@@ -270,9 +271,8 @@ class HMM(SequenceModel):
 
     def _problem(self, corpus: Corpus, data: Data, seed: int) -> Problem:
         prior = self._prior(data)
-        sampler, beside = self._sampler_for(prior, data), {}
-        if data.numbers is not None:
-            beside = {NUMBERS: ({"values": data.numbers.values}, {})}
+        sampler = self._sampler_for(prior, data)
+        beside: dict[str, Part] = {} if data.numbers is None else {NUMBERS: ({"values": data.numbers.values}, {})}
         return Problem(
             corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside
         )

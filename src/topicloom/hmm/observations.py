@@ -59,7 +59,7 @@ def _matrix(part: Any, where: str) -> FloatArray:
     if hasattr(part, "to_numpy"):  # frames and their columns, with marks of their own for what is missing
         part = part.to_numpy()
     if isinstance(part, np.ma.MaskedArray):
-        part = part.astype(np.float64).filled(np.nan)
+        part = np.ma.filled(part.astype(np.float64), np.nan)
     try:
         values = np.array(part, np.float64)
     except (TypeError, ValueError):

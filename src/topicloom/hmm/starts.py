@@ -95,5 +95,6 @@ def _best_start(
             reached.append((em.log_posterior(part, better, flat), better))
         order = np.argsort([-value for value, _ in reached], kind="stable")
         if len(runs) <= 2:
-            return reached[order[0]][1]
+            best: Known = reached[int(order[0])][1]
+            return best
         runs = [reached[i][1] for i in order[: (len(runs) + 1) // 2]]

@@ -109,9 +109,7 @@ def state_content(initial: FloatArray, transition: FloatArray, emission: Any, sy
         to = f"{after} ({transition[k, after]:.0%})" if len(initial) > 1 else "–"
         rows.append([str(k), f"{initial[k]:.0%}", _html.bar(float(transition[k, k])), to, " ".join(own)])
     sizes = [counted(len(initial), "states"), *([] if symbols is None else [counted(len(symbols), "symbols")])]
-    return sizes, [
-        _html.table(columns, rows, height="24em")
-    ]
+    return sizes, [_html.table(columns, rows, height="24em")]
 
 
 def _name(names: Any, k: int) -> str:

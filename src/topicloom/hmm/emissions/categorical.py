@@ -25,7 +25,6 @@ class SymbolSums(NamedTuple):
     prior_total: FloatArray  # [K]
 
 
-@kernel
 def predict(kept: SymbolSums, row: int, above: FloatArray, below: FloatArray) -> None:
     n, prior, total, prior_total = kept.n, kept.prior, kept.total, kept.prior_total
     if row < prior.shape[0]:
@@ -37,13 +36,11 @@ def predict(kept: SymbolSums, row: int, above: FloatArray, below: FloatArray) ->
         below[:] = 1.0
 
 
-@kernel
 def remove(kept: SymbolSums, row: int, state: int) -> None:
     if row < kept.prior.shape[0]:
         kept.total[state] -= 1.0
 
 
-@kernel
 def add(kept: SymbolSums, row: int, state: int) -> None:
     if row < kept.prior.shape[0]:
         kept.total[state] += 1.0

@@ -33,7 +33,6 @@ class NumberSums(NamedTuple):
     scale: FloatArray  # [F]
 
 
-@kernel
 def predict(kept: NumberSums, row: int, above: FloatArray, below: FloatArray) -> None:
     """Student's t; what all states share is left out."""
     values, centre, n, total, square, scale = kept.values, kept.centre, kept.n, kept.total, kept.square, kept.scale
@@ -54,7 +53,6 @@ def predict(kept: NumberSums, row: int, above: FloatArray, below: FloatArray) ->
     logs_to_shares(above)
 
 
-@kernel
 def remove(kept: NumberSums, row: int, state: int) -> None:
     for f in range(kept.n.shape[1]):
         x = kept.values[row, f] - kept.centre[f]
@@ -64,7 +62,6 @@ def remove(kept: NumberSums, row: int, state: int) -> None:
             kept.square[state, f] -= x * x
 
 
-@kernel
 def add(kept: NumberSums, row: int, state: int) -> None:
     for f in range(kept.n.shape[1]):
         x = kept.values[row, f] - kept.centre[f]

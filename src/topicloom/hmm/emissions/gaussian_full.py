@@ -84,7 +84,6 @@ def refresh(kept: VectorNumberSums, state: int) -> None:
     kept.half_log[state] = value
 
 
-@kernel
 def predict(kept: VectorNumberSums, row: int, above: FloatArray, below: FloatArray) -> None:
     """Multivariate Student's t; what all states share is left out."""
     size = kept.total.shape[1]
@@ -114,12 +113,10 @@ def change(kept: VectorNumberSums, row: int, state: int, sign: float) -> None:
     refresh(kept, state)
 
 
-@kernel
 def remove(kept: VectorNumberSums, row: int, state: int) -> None:
     change(kept, row, state, -1.0)
 
 
-@kernel
 def add(kept: VectorNumberSums, row: int, state: int) -> None:
     change(kept, row, state, 1.0)
 

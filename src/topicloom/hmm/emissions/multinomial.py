@@ -27,7 +27,6 @@ class VectorSums(NamedTuple):
     total: FloatArray  # [K] the same, summed
 
 
-@kernel
 def predict(kept: VectorSums, row: int, above: FloatArray, below: FloatArray) -> None:
     """Dirichlet-multinomial; what all states share is left out."""
     values, counts, total = kept.values, kept.counts, kept.total
@@ -46,7 +45,6 @@ def predict(kept: VectorSums, row: int, above: FloatArray, below: FloatArray) ->
     logs_to_shares(above)
 
 
-@kernel
 def remove(kept: VectorSums, row: int, state: int) -> None:
     if not np.isnan(kept.values[row, 0]):
         for v in range(kept.values.shape[1]):
@@ -54,7 +52,6 @@ def remove(kept: VectorSums, row: int, state: int) -> None:
             kept.total[state] -= kept.values[row, v]
 
 
-@kernel
 def add(kept: VectorSums, row: int, state: int) -> None:
     if not np.isnan(kept.values[row, 0]):
         for v in range(kept.values.shape[1]):
@@ -78,7 +75,7 @@ class Multinomial(Emission):
         return len(self.prior)
 
     def log_densities(self, own: Own, seen: Observed, out: FloatArray | None = None) -> FloatArray:
-        there = ~np.isnan(seen.values).any(axis=1)
+        there = np.asarray(~np.isnan(seen.values).any(axis=1))
         known = np.where(there[:, None], seen.values, 0.0)
         with np.errstate(divide="ignore"):
             logs = np.log(own["emission"])
@@ -108,7 +105,7 @@ class Multinomial(Emission):
         return log_dirichlet(own["emission"], self.prior)
 
     def log_marginal(self, weights: FloatArray, seen: Observed) -> float:
-        there = ~np.isnan(seen.values).any(axis=1)
+        there = np.asarray(~np.isnan(seen.values).any(axis=1))
         known = np.where(there[:, None], seen.values, 0.0)
         shared = gammaln(known.sum(axis=1) + 1) - gammaln(known + 1).sum(axis=1)
         within = dirichlet_multinomials(self._sums(weights, seen), self.prior)
@@ -130,7 +127,7 @@ class Multinomial(Emission):
 
     @property
     def n_features(self) -> int:
-        return self.prior.shape[1]
+        return int(self.prior.shape[1])
 
     def sample(self, own: Own, states: AnyArray, rng: np.random.Generator) -> AnyArray:
         """One count each: how many a place has is not part of the model."""
@@ -144,4 +141,4 @@ class Multinomial(Emission):
 
     @property
     def n_symbols(self) -> int:
-        return self.prior.shape[1]
+        return int(self.prior.shape[1])

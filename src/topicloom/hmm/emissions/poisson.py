@@ -31,7 +31,6 @@ class CountSums(NamedTuple):
     rate: FloatArray  # [F]
 
 
-@kernel
 def predict(kept: CountSums, row: int, above: FloatArray, below: FloatArray) -> None:
     """Negative binomial; what all states share is left out."""
     values, n, total, shape, rate = kept.values, kept.n, kept.total, kept.shape, kept.rate
@@ -47,7 +46,6 @@ def predict(kept: CountSums, row: int, above: FloatArray, below: FloatArray) -> 
     logs_to_shares(above)
 
 
-@kernel
 def remove(kept: CountSums, row: int, state: int) -> None:
     for f in range(kept.n.shape[1]):
         x = kept.values[row, f]
@@ -56,7 +54,6 @@ def remove(kept: CountSums, row: int, state: int) -> None:
             kept.total[state, f] -= x
 
 
-@kernel
 def add(kept: CountSums, row: int, state: int) -> None:
     for f in range(kept.n.shape[1]):
         x = kept.values[row, f]

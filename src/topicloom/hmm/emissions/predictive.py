@@ -1,7 +1,7 @@
 """The collapsed sampler's view of an emission: what is left of it when its parameters are integrated out.
 
-A kind of emission brings a NamedTuple of sums over the rows of each state and three compiled functions of it. In
-compiled code ``predict``, ``remove`` and ``add`` are the three of the kind that they are given, chosen by its type when
+A kind of emission brings a NamedTuple of sums over the rows of each state and three functions of it, which are compiled
+into the kernel. In compiled code ``predict``, ``remove`` and ``add`` are the three of the kind that they are given, chosen by its type when
 a kernel is compiled, so that one kernel does for all. In plain Python they look it up.
 """
 
@@ -43,31 +43,17 @@ def add(kept: Any, row: int, state: int) -> None:
     _OF[type(kept)].add(kept, row, state)
 
 
-@overload(predict, jit_options=PART_OF_A_KERNEL)
+# Names of arguments and what is said of their types may differ from the kind's own functions (``strict``).
+@overload(predict, jit_options=PART_OF_A_KERNEL, strict=False)
 def _predict(kept: Any, row: Any, above: Any, below: Any) -> Any:
-    function = _OF[kept.instance_class].predict
-
-    def implementation(kept: Any, row: Any, above: Any, below: Any) -> Any:
-        function(kept, row, above, below)
-
-    return implementation
+    return _OF[kept.instance_class].predict
 
 
-@overload(remove, jit_options=PART_OF_A_KERNEL)
+@overload(remove, jit_options=PART_OF_A_KERNEL, strict=False)
 def _remove(kept: Any, row: Any, state: Any) -> Any:
-    function = _OF[kept.instance_class].remove
-
-    def implementation(kept: Any, row: Any, state: Any) -> Any:
-        function(kept, row, state)
-
-    return implementation
+    return _OF[kept.instance_class].remove
 
 
-@overload(add, jit_options=PART_OF_A_KERNEL)
+@overload(add, jit_options=PART_OF_A_KERNEL, strict=False)
 def _add(kept: Any, row: Any, state: Any) -> Any:
-    function = _OF[kept.instance_class].add
-
-    def implementation(kept: Any, row: Any, state: Any) -> Any:
-        function(kept, row, state)
-
-    return implementation
+    return _OF[kept.instance_class].add
