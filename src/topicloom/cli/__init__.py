@@ -16,6 +16,7 @@ from topicloom.cli.explain import explain
 from topicloom.cli.explore import explore
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
+from topicloom.cli.hmm import decode, fit_hmm
 from topicloom.cli.label_report import label_report
 from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.report import report
@@ -38,6 +39,8 @@ commands = (demo, fit, fit_labels, fit_supervised, resume, transform, predict, t
 for command in (
     *commands,
     fit_collections,
+    fit_hmm,
+    decode,
     prevalence,
     diagnose,
     search_topics,

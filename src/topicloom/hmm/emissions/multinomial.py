@@ -15,7 +15,7 @@ from topicloom.hmm.emissions.categorical import dirichlet_multinomials, log_diri
 from topicloom.hmm.emissions.predictive import register
 from topicloom.hmm.emissions.sums import filled, logs_to_shares, some_rows, weighted_sums
 from topicloom.hmm.state import Observed, Own
-from topicloom.numerics.jit import as_input, kernel
+from topicloom.numerics.jit import as_input
 from topicloom.numerics.variates import dirichlets
 
 

@@ -1,8 +1,8 @@
 """The collapsed sampler's view of an emission: what is left of it when its parameters are integrated out.
 
-A kind of emission brings a NamedTuple of sums over the rows of each state and three functions of it, which are compiled
-into the kernel. In compiled code ``predict``, ``remove`` and ``add`` are the three of the kind that they are given, chosen by its type when
-a kernel is compiled, so that one kernel does for all. In plain Python they look it up.
+A kind of emission brings a NamedTuple of sums over the rows of each state and three functions of it. In compiled code
+``predict``, ``remove`` and ``add`` are the three of the kind that they are given, chosen by its type when a kernel is
+compiled and written into it, so that one kernel does for all. In plain Python they look it up.
 """
 
 from collections.abc import Callable
