@@ -78,5 +78,5 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, table: Path, refused: Ca
     table.write_text("place,x\na,1\nb,2\na,3\n")
     assert "sequence 'a' goes on after another" in refused(*gaussian, "--sequence-column", "place")
     table.write_text("place,x\na\n")
-    assert "line 2: 1 entries, expected 2." in refused(*gaussian)
+    assert "line 2: 1 entry, expected 2." in refused(*gaussian)
     assert not (tmp_path / "m").exists()

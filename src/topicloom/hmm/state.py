@@ -17,7 +17,7 @@ Own = Mapping[str, FloatArray]  # parameters of an emission, by name
 
 
 class Observed(NamedTuple):
-    """Sequences as the samplers see them: every place names a row, and places with one row are alike.
+    """Sequences as the samplers see them: every place has the number of a row, and places with one row are alike.
 
     Rows of symbols are the symbols, and one row more stands for a symbol that is missing. Rows of numbers are the
     distinct observations, or all of them; NaN is missing.
