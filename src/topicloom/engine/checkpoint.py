@@ -27,7 +27,7 @@ from topicloom.files.manifests import CORPUS
 
 _SHARDS = "course_"  # how arrays of a chain's shards are named
 _SHARD_ARRAYS = {"sampler": "way", "docs": "docs", "words": "words", "unseen": "unseen"}  # by field, names in files
-_LEFT_OUT = ("probes", "topic_sizes", "tokens", "words", "score")  # of a trace, where there are none
+_LEFT_OUT = ("log_likelihood", "probes", "topic_sizes", "tokens", "words", "score")  # of a trace, where there are none
 _CHUNK = 1 << 20  # tokens looked at together
 
 

@@ -18,10 +18,15 @@ def log_prior(known: Known, prior: HMMPrior) -> float:
     return log_dirichlet(known.moves, prior.moves) + prior.emission.log_prior(known.own)
 
 
+def log_likelihood(data: Corpus | Observed, known: Known, prior: HMMPrior) -> float:
+    """log P(w | φ) of all sequences."""
+    seen = as_observed(data)
+    return float(log_likelihoods(seen, *on_rows(known, seen, prior)).sum())
+
+
 def log_posterior(data: Corpus | Observed, known: Known, prior: HMMPrior) -> float:
     """log P(w | φ) + log P(φ), up to a constant: what an iteration never lowers."""
-    seen = as_observed(data)
-    return float(log_likelihoods(seen, *on_rows(known, seen, prior)).sum()) + log_prior(known, prior)
+    return log_likelihood(data, known, prior) + log_prior(known, prior)
 
 
 class Room(NamedTuple):

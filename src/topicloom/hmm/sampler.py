@@ -97,6 +97,11 @@ def gibbs_sampler(
             for name in ("kept_moves", "kept_emission"):
                 file.sums_to(name, file.arrays[name].sum(), float(n_kept * n_paths * corpus.n_tokens), ROUNDING)
 
+    def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, Any]:
+        own, prior = seen(corpus), chain.prior
+        known = posterior_mean(Parameters(chain.state.moves, chain.state.emission), 1, prior, own)
+        return _record(sampler, corpus, chain, info, plan) | {"log_likelihood": em.log_likelihood(own, known, prior)}
+
     def draw(corpus: Corpus, counts: HMMCounts, prior: HMMPrior, n_paths: int) -> draws.Drawn:
         """The parameters' mean given one sample."""
         k = prior.n_states
@@ -106,7 +111,7 @@ def gibbs_sampler(
 
     return Sampler(
         method, init, restore, sweep, log_joint, _no_conditional, exact=True, topic_counts=counts,
-        after_sweep=_nothing, record=_record, recorded=STATES, final_value=_joint, from_arrays=from_arrays,
+        after_sweep=_nothing, record=record, recorded=STATES, final_value=_joint, from_arrays=from_arrays,
         check=check, by_token=False, to_arrays=lambda chain: {"z": chain.state.z, "value": np.array([-np.inf])},
         first_extra=lambda: -np.inf, n_topics=lambda state: prior.n_states, draw=draw, draw_shapes=_draw_shapes,
         kept_from=lambda arrays, n_samples: HMMCounts(arrays["moves"], arrays["emission"], n_samples),
@@ -148,7 +153,8 @@ def em_sampler(tol: float, prior: HMMPrior, start: Start = ONE_START, observed: 
         chain.extra = info.detail
 
     def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, float]:
-        return {"log_joint": chain.extra, "changed": 0, "agreement": 1.0}
+        likelihood = em.log_likelihood(seen(corpus), chain.state, chain.prior)
+        return {"log_joint": chain.extra, "changed": 0, "agreement": 1.0, "log_likelihood": likelihood}
 
     def log_posterior(corpus: Corpus, state: Known, prior: HMMPrior, n_jobs: int = 1) -> float:
         return em.log_posterior(seen(corpus), state, prior)
