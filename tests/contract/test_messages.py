@@ -348,7 +348,9 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
     "priors": (errors.PriorsWarning,
                "VariationalLDA(2, method='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
     "not converged": (ConvergenceWarning, "VariationalLDA(2, method='vb', tol=1e-12, **QUICK).fit(CORPUS)"),
-    "not converged, states": (ConvergenceWarning, "HMM(2, method='em', tol=1e-12, start={'n_runs': 1}, **QUICK).fit([[0, 1, 1, 0]] * 3)"),
+    "not converged, states": (
+        ConvergenceWarning, "HMM(2, method='em', tol=1e-12, start={'n_runs': 1}, **QUICK).fit([[0, 1, 1, 0]] * 3)"
+    ),
     "a column": (DataConversionWarning, "MedLDARegressor(2, **SAMPLED).fit(CORPUS, [[1.0], [2.0]] * 3)"),
     "a column of classes": (DataConversionWarning,
                             "MedLDAClassifier(2, **SAMPLED).fit(CORPUS, np.array(CLASSES).reshape(-1, 1))"),

@@ -3,17 +3,20 @@
 import warnings
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
+import topicloom
 from tests.helpers.mutating import mutate
 from tests.oracles import hmm_numbers as numbers
 from tests.oracles import lda as oracle
 from topicloom import HMM
 from topicloom.engine.sampler import Key
+from topicloom.errors import InputError
 from topicloom.hmm import em, forward_backward, gibbs
 from topicloom.hmm.emissions.choices import EMISSIONS
 from topicloom.hmm.state import Known, Parameters
@@ -312,3 +315,78 @@ def test_the_likelihood_is_that_of_hmmlearn(covariance: str) -> None:
     assert ours.score(X) == pytest.approx(theirs.score(X), rel=1e-6, abs=1e-6)
     assert np.allclose(ours.means_, theirs.means_, atol=1e-6)
     assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", [{"sampler": "blocked", "n_paths": 2, "burn_in": 4}, {"method": "em"}], ids=str)
+def test_saved_and_resumed(kind: str, way, tmp_path: Path) -> None:
+    X, options = (
+        drawn(kind, 90)[1],
+        {"emission": kind, "tol": 0, "random_state": 2, "trace_every": 3, **way, "start": {"n_runs": 1}},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        straight = HMM(2, max_iter=14, **options).fit(X)
+
+        def stop(chain) -> None:
+            if chain.sweep == 4:
+                raise RuntimeError("stopped")
+
+        with pytest.raises(RuntimeError, match="stopped"):
+            HMM(2, max_iter=14, checkpoint_dir=tmp_path / "run", checkpoint_every=3, **options).fit(X, callbacks=[stop])
+        resumed = topicloom.resume(tmp_path / "run")
+        assert resumed.fingerprint_ == straight.fingerprint_
+        assert resumed.traces_ == straight.traces_
+        straight.save(tmp_path / "m")
+        loaded = topicloom.load(tmp_path / "m")
+        assert loaded.fingerprint_ == straight.fingerprint_
+        assert loaded.score(X) == straight.score(X)
+        assert np.array_equal(loaded.chains_[0].state.moves, straight.chains_[0].state.moves)
+        loaded.save(tmp_path / "again")
+        more = topicloom.resume(tmp_path / "again", max_iter=17)
+        assert more.fingerprint_ == HMM(2, max_iter=17, **options).fit(X).fingerprint_
+    with pytest.raises(InputError, match=r"X has 5 features, and the model was fitted with"):
+        loaded.score(np.ones((3, 5)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "X", "lengths", "message"),
+    [
+        ("gaussian", "abc", None, "X is str"),
+        ("gaussian", [], None, "there are no sequences|all sequences are empty"),
+        ("gaussian", [[1.0, 2.0], [np.inf]], None, "sequence 1, place 0 has inf"),
+        ("gaussian", [["a", 1.0]], None, "place 0 has 'a'; give numbers"),
+        ("gaussian", np.zeros((2, 2, 2)), None, "X has 3 dimensions"),
+        ("gaussian", [np.zeros((2, 2)), np.zeros((2, 3))], None, "sequence 0 has 2 features and sequence 1 3"),
+        ("gaussian", np.array([[1.0, np.nan], [2.0, np.nan]]), None, "feature 1 is missing everywhere"),
+        ("gaussian", np.zeros((4, 2)), [2, 1], "lengths sum to 3 but X has 4 places"),
+        ("gaussian", np.zeros((4, 2)), 4, "lengths=4 must be a list"),
+        ("poisson", [1.5, 2.0], None, "whole numbers of at least 0"),
+        ("poisson", [-1, 2], None, "sequence 0, place 0 has -1"),
+        ("multinomial", [[1, 2, None]], None, "is missing everywhere|lacks others"),
+        ("gaussian_full", np.array([[1.0, 2.0], [np.nan, 1.0]]), None, "place 1 has some numbers and lacks others"),
+    ],
+)
+def test_numbers_that_cannot_be_used_are_refused(kind: str, X, lengths, message: str) -> None:
+    model = HMM(2, emission=kind, max_iter=3, random_state=0)
+    if kind == "multinomial":
+        X = np.array([[1.0, 2.0], [np.nan, 1.0]])
+    with pytest.raises(InputError, match=message):
+        model.fit(X, lengths)
+    assert not hasattr(model, "seed_")
+
+
+def test_numbers_come_in_every_form() -> None:
+    import pandas as pd
+
+    X = np.array([[0.0, 1.0], [np.nan, 3.0], [4.0, 4.5], [5.0, np.nan]])
+    plain = HMM(2, emission="gaussian", max_iter=5, random_state=0)
+    expected = plain.fit(X).fingerprint_
+    lists = [[None if np.isnan(x) else x for x in row] for row in X.tolist()]
+    for given in (np.ma.masked_invalid(X), pd.DataFrame(X), [X], [lists], [np.ma.masked_invalid(X)]):
+        assert plain.fit(given).fingerprint_ == expected
+    assert plain.fit(lists, [4]).fingerprint_ == expected
+    one = HMM(2, emission="gaussian", max_iter=5, random_state=0)
+    flat = one.fit([0.0, None, 4.0, 5.0]).fingerprint_
+    assert one.fit(pd.Series([0, None, 4, 5], dtype="Int64")).fingerprint_ == flat
+    assert one.fit(np.array([[0.0], [np.nan], [4.0], [5.0]])).fingerprint_ == flat

@@ -287,7 +287,8 @@ class HMM(InferredParameters):
         if self._data is not None:
             return self._data
         arrays, info = stored.read(NUMBERS)
-        check_numbers(stored.path(NUMBERS), arrays, info, corpus)
+        known = self._emission_kind().n_features if hasattr(self, "seed_") else None
+        check_numbers(stored.path(NUMBERS), arrays, info, corpus, known)
         numbers = Numbers(arrays["values"], corpus.doc_ptr)
         observations.check_numbers(numbers, self.emission)
         return self._of_numbers(numbers)

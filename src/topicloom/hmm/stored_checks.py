@@ -46,9 +46,11 @@ def check_sequences(path: Path, corpus: Corpus, n_symbols: int) -> None:
         )
 
 
-def check_numbers(path: Path, arrays: Mapping[str, AnyArray], info: Any, corpus: Corpus) -> None:
-    """Whether a file has a row of numbers for each place of the sequences."""
-    file = Contents(path, arrays, info, N=corpus.n_tokens)
+def check_numbers(
+    path: Path, arrays: Mapping[str, AnyArray], info: Any, corpus: Corpus, n_features: int | None
+) -> None:
+    """Whether a file has a row of numbers for each place of the sequences, as many as the model has seen."""
+    file = Contents(path, arrays, info, N=corpus.n_tokens, F=n_features)
     file.expect({"values": Expected("f8", ("N", "F"), low=-1e100, high=1e100, finite=False)})
     if file.sizes["F"] == 0:
         file.fail("the array 'values' has no features")

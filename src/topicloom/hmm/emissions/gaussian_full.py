@@ -221,7 +221,7 @@ class GaussianFull(Emission):
         n, total, square = self._sums(weights, seen)
         weight = self.weight + n
         offset = total / np.where(weight > 0, weight, 1.0)[:, None]
-        scale = self.scale + square - weight[:, None, None] * offset[:, :, None] * offset[:, None, :]
+        scale = self.scale + square - weight[:, None, None] * (offset[:, :, None] * offset[:, None, :])
         return self.mean_ + offset, weight, self.freedom + n, scale
 
     def draw(self, weights: FloatArray, seen: Observed, rng: UInt64Array) -> Own:
