@@ -11,7 +11,7 @@ and of the truth. The sequence is simulated, so no data is needed.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +66,7 @@ class Found:
 
     values: FloatArray
     emission: FloatArray  # [2, 10] of the last
-    looks: dict[int, FloatArray]  # log-likelihoods of all runs, in their own order, after some sweeps
+    looks: dict[int, FloatArray] = field(default_factory=dict)  # of all runs, in their own order, after some sweeps
 
 
 def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:

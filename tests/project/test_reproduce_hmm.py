@@ -31,7 +31,7 @@ class CategoricalHMM:
         given = make_known(self.startprob_, self.transmat_, self.emissionprob_)
         for _ in range(self.n_iter):
             given, _ = hmm_em.iterate(self._corpus(X), given, self.prior)
-        self.given = given
+        self.given = Parameters(given.moves, given.emission)
 
     def decode(self, X: np.ndarray):
         values, paths = forward_backward.best_paths(self._corpus(X), self.given)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from topicloom._types import AnyArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.checks import STATES
@@ -38,7 +40,8 @@ def check_hmm_model(path: Path, arrays: Mapping[str, AnyArray], info: Any, n_sta
 
 def check_sequences(path: Path, corpus: Corpus, n_symbols: int) -> None:
     """Whether a hidden Markov model can have been fitted on a corpus."""
-    right = corpus.n_words in (n_symbols, n_symbols + 1)  # one more stands for missing ones
+    lacks = corpus.n_words == n_symbols + 1 and bool(np.any(corpus.words == n_symbols))  # one more is a missing one
+    right = corpus.n_words == n_symbols or lacks
     if not right or not corpus.ordered or corpus.weights is not None or corpus.n_tokens == 0:
         raise StorageError(
             f"{path} belongs to another model: it does not hold sequences over {n_symbols} symbols. Restore it from a "
