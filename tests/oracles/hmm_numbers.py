@@ -4,6 +4,7 @@ Shares nothing with the package but the data's form. A number that is missing is
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +143,7 @@ def log_joint(case: NumberCase, z: np.ndarray) -> float:
     total, width = 0.0, case.seen.values.shape[1]
     ptr = case.seen.doc_ptr.tolist()
     for path in np.asarray(z).reshape(case.n_paths, case.n):
-        for start, stop in zip(ptr[:-1], ptr[1:], strict=True):
+        for start, stop in pairwise(ptr):
             p = 2
             for t in range(start, stop):
                 k = int(path[t])
