@@ -22,7 +22,7 @@ from topicloom.engine.sampler import Key
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.hmm import em as hmm_em
 from topicloom.hmm import forward_backward, gibbs
-from topicloom.hmm.state import HMMPrior, make_hmm_prior, make_parameters
+from topicloom.hmm.state import HMMPrior, Parameters, make_hmm_prior, make_known, make_parameters
 
 SEED = 1
 Usual = tuple[FloatArray, FloatArray, FloatArray]  # initial [K], transition [K, K], emission [K, V]
@@ -46,15 +46,15 @@ def flat(n_states: int, n_symbols: int) -> HMMPrior:
 
 class Ours:
     def __init__(self, corpus: Corpus, start: Usual, iterations: int) -> None:
-        self._corpus, self._start, self._iterations = corpus, make_parameters(*start), iterations
+        self._corpus, self._start, self._iterations = corpus, make_known(*start), iterations
         self._prior = flat(len(start[0]), corpus.n_words)
-        self.found = self._start
+        self.found = Parameters(self._start.moves, self._start.emission)
 
     def fit(self) -> None:
         given = self._start
         for _ in range(self._iterations):
             given, _ = hmm_em.iterate(self._corpus, given, self._prior)
-        self.found = given
+        self.found = Parameters(given.moves, given.emission)
 
     def decode(self) -> None:
         self.best = float(forward_backward.best_paths(self._corpus, self.found)[0].sum())

@@ -254,7 +254,7 @@ def hmm(method: str) -> Study:
         rng = np.random.default_rng([seed, 4])
         prior = make_hmm_prior(np.array([1.0, 0.5]), np.array([[1.5, 0.5], [0.7, 1.0]]), np.full((2, 3), 0.5))
         moves = np.array([rng.dirichlet(row) for row in prior.moves])
-        emission = np.array([rng.dirichlet(column) for column in prior.emission.T])
+        emission = np.array([rng.dirichlet(column) for column in prior.emission.prior.T])
         z, words = np.empty((n_sequences, length), np.int64), np.empty((n_sequences, length), np.int32)
         for s, i in np.ndindex(n_sequences, length):
             z[s, i] = rng.choice(n_states, p=moves[n_states if i == 0 else z[s, i - 1]])

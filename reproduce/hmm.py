@@ -1,6 +1,7 @@
 """Kozdoba and Mannor, "Interdependent Gibbs samplers" (2018), section 4.1: the hidden Markov model, figures 2 and 3.
 
     python -m reproduce.hmm [--runs 16] [--sweeps 500] [--symbols 200000] [--high 0.19] [--figures FOLDER] [--quick]
+    python -m reproduce.hmm --sweeps 10000 --looks 500 1000 3000 10000 [--methods C1 C5]
 
 Two states that stay with probability 0.55, ten symbols, one sequence, Dir(1) priors: data log-likelihoods of the
 parameters found by the collapsed (C) and partially collapsed (PC) samplers with one and five paths, by Baum-Welch (BW),
@@ -10,7 +11,7 @@ and of the truth. The sequence is simulated, so no data is needed.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,8 @@ class Settings:
     iterations: int = 2000  # of Baum-Welch, at most
     symbols: int = 200_000
     high: float = 0.19  # probability of each of a state's own symbols; the other state's have 0.2 − high
+    looks: tuple[int, ...] = ()  # sweeps after which log-likelihoods are taken, beside the last
+    methods: tuple[str, ...] = (*SAMPLERS, "BW")
 
 
 QUICK = Settings(runs=2, sweeps=3, iterations=5, symbols=2000)
@@ -63,6 +66,7 @@ class Found:
 
     values: FloatArray
     emission: FloatArray  # [2, 10] of the last
+    looks: dict[int, FloatArray] = field(default_factory=dict)  # of all runs, in their own order, after some sweeps
 
 
 def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
@@ -72,16 +76,21 @@ def run_all(corpus: Corpus, method: str, settings: Settings) -> Found:
     sampler = em_sampler(1e-3, prior) if em else gibbs_sampler(*SAMPLERS[method], prior)
     max_iter = settings.iterations if em else settings.sweeps
     plan = Plan(seed=SEED, max_iter=max_iter, burn_in=None, thin=1, estimator="standard", trace_every=10**9)
-    found = []
+    stops = [] if em else [sweep for sweep in settings.looks if sweep < max_iter]
+    found, looks = [], np.empty((len(stops) + 1, settings.runs))
     for run in range(settings.runs):
         chain = start_chain(sampler, corpus, prior, plan.seed, run)
-        if run_chains(sampler, corpus, [chain], plan):
-            raise KeyboardInterrupt
-        given = estimate(corpus, chain, plan.estimator)
-        found.append((float(forward_backward.log_likelihoods(corpus, given).sum()), given))
-        note(f"{method}, run {run + 1} of {settings.runs}: {found[-1][0]:.1f} after {chain.sweep}")
+        for i, stop in enumerate([*stops, max_iter]):
+            if run_chains(sampler, corpus, [chain], replace(plan, max_iter=stop)):
+                raise KeyboardInterrupt
+            known = estimate(corpus, chain, plan.estimator)
+            given = Parameters(known.moves, known.emission)
+            looks[i, run] = forward_backward.log_likelihoods(corpus, given).sum()
+            note(f"{method}, run {run + 1} of {settings.runs}: {looks[i, run]:.1f} after {chain.sweep}")
+        found.append((float(looks[-1, run]), given))
     found.sort(key=lambda pair: pair[0])
-    return Found(np.array([value for value, _ in found]), found[-1][1].emission.T)
+    by_look = dict(zip([*stops, max_iter], looks, strict=True))
+    return Found(np.array([value for value, _ in found]), found[-1][1].emission.T, {} if em else by_look)
 
 
 def one_symbol_at_a_time(corpus: Corpus) -> float:
@@ -95,6 +104,8 @@ def verdicts(found: dict[str, Found], level: float, independent: float) -> list[
     middle = {method: float(np.median(f.values)) - level for method, f in found.items()}
     lines = []
     for one, five in (("C1", "C5"), ("PC1", "PC5")):
+        if one not in found or five not in found:
+            continue
         verb = "holds" if middle[five] > middle[one] else "DOES NOT HOLD"
         lines.append(
             f"Multipath's median above one path's, {five} over {one}: {verb} ({middle[five]:+.1f} against "
@@ -118,7 +129,8 @@ def report(corpus: Corpus, found: dict[str, Found], high: float) -> str:
         [str(rank + 1), *(f"{f.values[rank] - level:+.1f}" for f in found.values())] for rank in range(n_runs)
     ]
     rows.append(["**median**", *(f"**{np.median(f.values) - level:+.1f}**" for f in found.values())])
-    best = found["C5"]
+    name = "C5" if "C5" in found else next(iter(found))
+    best = found[name]
     order = [0, 1] if best.emission[0, 0] > best.emission[1, 0] else [1, 0]
     shown = [
         [f"state {k + 1}, {name}", *(f"{p:.3f}" for p in matrix[k])]
@@ -131,10 +143,23 @@ def report(corpus: Corpus, found: dict[str, Found], high: float) -> str:
             "Final log-likelihoods, less the truth's, in ascending order (figure 2):",
             table(["run", *found], rows),
             "\n".join(f"- {line}" for line in verdicts(found, level, independent)),
-            "Emissions of the C5 run with the highest likelihood (figure 3):",
+            f"Emissions of the {name} run with the highest likelihood (figure 3):",
             table(["symbol", *map(str, range(10))], shown),
+            *([on_the_way(found, level, independent)] if any(len(f.looks) > 1 for f in found.values()) else []),
         ]
     )
+
+
+def on_the_way(found: dict[str, Found], level: float, independent: float) -> str:
+    """How many runs were nearer to independent symbols than to the truth after some sweeps, and all medians."""
+    half, sampled = (independent - level) / 2, {m: f for m, f in found.items() if f.looks}
+    sweeps = list(next(iter(sampled.values())).looks)
+
+    def stand(values: FloatArray) -> str:
+        return f"{int(np.sum(values - level < half))} of {len(values)} ({np.median(values) - level:+.1f})"
+
+    rows = [[str(sweep), *(stand(f.looks[sweep]) for f in sampled.values())] for sweep in sweeps]
+    return table(["sweeps", *(f"{m}: on the plateau (median)" for m in sampled)], rows)
 
 
 def draw(corpus: Corpus, found: dict[str, Found], high: float, folder: Path) -> Path:
@@ -165,6 +190,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--sweeps", type=int, default=Settings.sweeps)
     parser.add_argument("--symbols", type=int, default=Settings.symbols)
     parser.add_argument("--high", type=float, default=Settings.high, help="probability of a state's own symbols")
+    parser.add_argument("--looks", type=int, nargs="*", default=[], help="sweeps at which runs are looked at")
+    parser.add_argument("--methods", nargs="+", choices=Settings.methods, default=Settings.methods)
     parser.add_argument("--figures", type=Path, help="folder to draw figure 2 into")
     parser.add_argument("--quick", action="store_true", help="a trial of the program, not of the claim")
     given = parser.parse_args(arguments)
@@ -172,10 +199,13 @@ def main(arguments: Sequence[str]) -> None:
         parser.error("--runs, --sweeps and --symbols must be at least 1")
     if not 0.1 < given.high < 0.2:
         parser.error("--high must lie between 0.1 (no difference) and 0.2 (no overlap)")
-    chosen = Settings(runs=given.runs, sweeps=given.sweeps, symbols=given.symbols, high=given.high)
+    chosen = Settings(
+        runs=given.runs, sweeps=given.sweeps, symbols=given.symbols, high=given.high, looks=tuple(sorted(given.looks)),
+        methods=tuple(given.methods),
+    )  # fmt: skip
     settings = QUICK if given.quick else chosen
     corpus = sequence(settings.symbols, settings.high)
-    found = {method: run_all(corpus, method, settings) for method in (*SAMPLERS, "BW")}
+    found = {method: run_all(corpus, method, settings) for method in settings.methods}
     print(describe_run("reproduce.hmm", arguments) + "\n")
     print(
         f"Two states, staying probability {STAY}; ten symbols: a state emits each of its own five with probability "

@@ -72,6 +72,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, (command, *options) in fits.items():
         done = call([command, folder / "all.csv", "--out", folder / name, "--quiet", *roles, *options])
         assert done.exit_code == 0, done.output
+    done = call(["fit-hmm", folder / "all.csv", "--out", folder / "states", "--quiet", "-n", 3])
+    assert done.exit_code == 0, done.output
     for name in ("plain", "groups"):
         call(["name", folder / name, "1=space and other worlds"])
     return folder
@@ -88,6 +90,8 @@ CALLS: dict[str, list[Any]] = {
     "fit-supervised": [*FIT, "--label-column", "label", "-k", 3, "--burn-in", 2, "--thin", 1],
     "fit-collections": [*FIT, "--group-column", "group", "-k", 9, "--burn-in", 2, "--thin", 1],
     "fit-hdp": FIT,
+    "fit-hmm": ["all.csv", "-n", 3, "--out", "OUT", "--states", 3],
+    "decode": ["states", "all.csv"],
     "resume": ["plain"],
     "topics": ["plain"],
     "evaluate": ["labels", "all.csv"],

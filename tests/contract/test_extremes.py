@@ -18,7 +18,7 @@ from topicloom.compound.mixtures import draw_alpha
 from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
 from topicloom.hmm.sampler import HMMCounts
-from topicloom.hmm.state import Parameters
+from topicloom.hmm.state import Known
 from topicloom.lda.variational import collapsed as variational_collapsed
 from topicloom.lda.variational import stochastic
 from topicloom.medlda import augment
@@ -161,8 +161,8 @@ def _spoil(chain: Any) -> None:
     for name in ("eta", "word", "counts"):
         if hasattr(chain.state, name):
             getattr(chain.state, name)[:] = np.nan
-    if isinstance(chain.state, Parameters):
-        chain.state = Parameters(chain.state.moves * np.nan, chain.state.emission)
+    if isinstance(chain.state, Known):
+        chain.state = Known(chain.state.moves * np.nan, chain.state.own)
     elif isinstance(chain.kept, HMMCounts):
         chain.kept = HMMCounts(chain.kept.moves, chain.kept.emission * np.nan, chain.kept.n_samples)
 

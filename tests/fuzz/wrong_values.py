@@ -29,12 +29,12 @@ def file_mutations(base_name: str, file: str, arrays: Arrays, info: dict[str, An
 
 _TEXT_ARRAYS = ("vocabulary", "ids", "labels", "classes", "collections", "alphabet", "groups")
 _ANY_SIGN = re.compile(
-    r"log_joint|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen|draws_(one|several)"
+    r"log_joint|log_likelihood|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen|draws_(one|several)|^means$"
 )
-_ANY_NUMBER = re.compile(r"^(value|changes)$")
-_MAY_LACK = re.compile(r"trace_(\d_)?(agreement|acceptance|probes|topic_sizes)$")
+_ANY_NUMBER = re.compile(r"^(value|values|changes)$")
+_MAY_LACK = re.compile(r"trace_(\d_)?(agreement|acceptance|log_likelihood|probes|topic_sizes)$")
 _VARIATIONAL = re.compile("variational|stream|compound vem")
-_CONVERGES = re.compile("variational|stream|compound vem|hmm em")
+_CONVERGES = re.compile("variational|stream|compound vem|hmm (numbers )?em")
 _HUGE = 2**31 - 1  # or as much as the type holds
 
 
@@ -139,7 +139,7 @@ def _value_mutations(base_name: str, name: str, array: np.ndarray) -> dict[str, 
 def _may_be_nan(base_name: str, name: str) -> bool:
     if _ANY_NUMBER.match(name):
         return True
-    return name.endswith("log_joint") and bool(re.search("variational|vem|stream|hmm", base_name))
+    return name.endswith(("log_joint", "log_likelihood")) and bool(re.search("variational|vem|stream|hmm", base_name))
 
 
 def _any_size(base_name: str, name: str) -> bool:

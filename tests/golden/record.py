@@ -128,8 +128,9 @@ def cases() -> Iterator[Case]:
     yield "hdp given", HDP, {"doc_concentration": 2.0, "topic_concentration": 5.0, "topic_word_prior": 0.02}, _long
     for sampler in ("collapsed", "partial", "blocked"):
         for paths in (1, 3):
-            yield f"hmm {sampler} paths={paths}", HMM, {"sampler": sampler, "n_paths": paths, "burn_in": 3}, _sequences
-    yield "hmm em", HMM, {"method": "em", "n_chains": 2}, _sequences
+            params = {"sampler": sampler, "n_paths": paths, "burn_in": 3, "start": {"n_runs": 1}}
+            yield f"hmm {sampler} paths={paths}", HMM, params, _sequences
+    yield "hmm em", HMM, {"method": "em", "n_chains": 2, "start": {"n_runs": 1}}, _sequences
 
 
 def _gibbs() -> Iterator[Case]:

@@ -27,6 +27,7 @@ _LABELS = (("sport",), ("state",), ("nature",), ("sport",), ("state",), ("nature
 _CLASSES = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
 _GROUPS = [2001, 2002, 2001, 2002] * 3
 _SEQUENCES = [[0, 1, 2, 1, 0], [2, 2, 1], [0, 0, 1, 2], [1, 2]]
+_NUMBERS = [np.array([[0.5, 1.0], [np.nan, 2.0], [3.0, 3.5], [3.5, 2.5]]), np.array([[0.0, 1.5], [0.4, np.nan]])]
 _QUICK = {"max_iter": 4, "random_state": 3, "trace_every": 2}
 _KEEPING = {**_QUICK, "burn_in": 2, "thin": 1}
 _SHORT = {"predict_options": {"burn_in": 1, "n_samples": 1, "n_chains": 1}}
@@ -108,6 +109,9 @@ def _make(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     if kind == "hdp":
         return lambda **run: topicloom.HDP(3, **_SHORT, **_QUICK, **run), (_corpus(),)
     assert kind == "hmm"
+    if more.startswith("numbers"):
+        options = {**_QUICK, "method": "em", "tol": 0.0} if more.endswith("em") else {**_KEEPING, "n_paths": 2}
+        return lambda **run: topicloom.HMM(2, emission="gaussian", **options, **run), (_NUMBERS,)
     options = {**_QUICK, "method": "em", "tol": 0.0} if more == "em" else {**_KEEPING, "n_paths": 2}
     return lambda **run: topicloom.HMM(2, **options, **run), (_SEQUENCES,)
 
@@ -118,13 +122,13 @@ _FINISHED = (
     "variational vb", "variational cvb0", "variational cvb", "variational cvb_exact", "variational scvb0",
     "variational svb", "stream scvb0", "stream svb", "labels labeled", "labels cvb0", "labels prior",
     "labels dependency", "medlda binary", "medlda classes", "medlda ovr", "medlda labels", "medlda numbers",
-    "compound ags", "compound mgs", "compound vem", "hdp", "hmm gibbs", "hmm em",
+    "compound ags", "compound mgs", "compound vem", "hdp", "hmm gibbs", "hmm em", "hmm numbers", "hmm numbers em",
 )  # fmt: skip
 _RUNNING = (
     "lda auto", "lda course", "lda mapped", "lda sparse", "lda draws", "variational vb", "variational cvb0",
     "variational cvb", "variational svb", "variational scvb0", "labels labeled", "labels cvb0", "labels prior",
     "labels dependency", "medlda binary", "medlda ovr", "medlda labels", "medlda numbers", "compound ags",
-    "compound mgs", "compound vem", "hdp", "hmm gibbs", "hmm em",
+    "compound mgs", "compound vem", "hdp", "hmm gibbs", "hmm em", "hmm numbers em",
 )  # fmt: skip
 BASES = tuple([f"finished {name}" for name in _FINISHED] + [f"running {name}" for name in _RUNNING])
 
@@ -185,7 +189,8 @@ def use(folder: Path, name: str) -> str:
         model = topicloom.load(folder) if name.startswith("finished") else topicloom.resume(folder)
         said = [np.frombuffer(model.fingerprint_.encode(), np.uint8), model.log_joint_]
         if "hmm" in name:
-            said += [*model.predict(_SEQUENCES), *model.predict_proba(_SEQUENCES), model.corpus_.words]
+            data = _NUMBERS if "numbers" in name else _SEQUENCES
+            said += [*model.predict(data), *model.predict_proba(data), model.corpus_.words]
             said += [chain.state.moves for chain in model.chains_]
         else:
             new = topicloom.from_texts(["goal vote atom team", "law law", ""], vocabulary=model.vocabulary_)

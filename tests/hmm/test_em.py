@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from topicloom import HMM
 from topicloom.errors import InputError
 from topicloom.hmm import em as hmm_em
-from topicloom.hmm.state import make_hmm_prior, make_parameters
+from topicloom.hmm.state import make_hmm_prior, make_known
 
 
 @pytest.mark.parametrize("prior", [1.0, 2.5])
@@ -27,7 +27,7 @@ def test_em_stands_still_at_a_maximum(sequences) -> None:
     assert model.converged_
     corpus = model.corpus_
     prior = make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 4)))
-    given = make_parameters(model.initial_, model.transition_, model.emission_)
+    given = make_known(model.initial_, model.transition_, model.emission_)
     after, value = hmm_em.iterate(corpus, given, prior)
     assert value == pytest.approx(model.score(sequences), abs=1e-9)
     assert np.abs(after.emission - given.emission).max() < 1e-6
@@ -41,7 +41,7 @@ def test_restarts_keep_the_best(sequences) -> None:
 
 def test_em_that_has_not_converged_says_so(sequences) -> None:
     with pytest.warns(ConvergenceWarning, match="raise one of them"):
-        HMM(2, method="em", max_iter=2, random_state=0).fit(sequences)
+        HMM(2, method="em", max_iter=2, start={"n_runs": 1}, random_state=0).fit(sequences)
 
 
 def test_impossible_sequences() -> None:

@@ -12,7 +12,8 @@ from tests.oracles import lda as oracle
 from topicloom.engine.blocks import tokens_of
 from topicloom.engine.sampler import Key
 from topicloom.hmm import forward_backward, gibbs
-from topicloom.hmm.state import Parameters, make_hmm_prior, make_parameters
+from topicloom.hmm.emissions.categorical import Categorical
+from topicloom.hmm.state import Parameters, as_observed, make_hmm_prior, make_parameters
 from topicloom.numerics import variates as gamma
 from topicloom.numerics.rng import stream
 
@@ -82,13 +83,13 @@ def test_log_joint(which: str) -> None:
     shape = (case.n_paths, case.corpus.n_tokens)
     for z in states[:: max(1, len(states) // 50)]:
         state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
-        assert gibbs.log_joint(state, prior) == pytest.approx(hmm_oracle.log_joint(case, z), abs=1e-12)
+        assert gibbs.log_joint(case.corpus, state, prior) == pytest.approx(hmm_oracle.log_joint(case, z), abs=1e-12)
 
 
 def soft_by_definition(case, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Expected (initial, transition, emission) counts, from conditionals made of ratios of the joint."""
     k = case.n_states
-    initial, transition, emission = np.zeros(k), np.zeros((k, k)), np.zeros(case.emission.shape)
+    initial, transition, emission = np.zeros(k), np.zeros((k, k)), np.zeros((k, case.corpus.n_words))
     for j in range(case.n_paths):
         at = 0
         for sequence in hmm_oracle.sequences(case):
@@ -128,7 +129,7 @@ def test_dense_counts_have_the_mean_of_the_drawn_ones(which: str) -> None:
     shape = (case.n_paths, case.corpus.n_tokens)
     means = {}
     for estimator in ("standard", "cgs_p"):
-        total = [np.zeros(prior.moves.shape), np.zeros(prior.emission.shape)]
+        total = [np.zeros(prior.moves.shape), np.zeros((case.corpus.n_words, case.n_states))]
         for z, share in zip(states, p, strict=True):
             state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
             counts = gibbs.expected_counts(case.corpus, state, prior, estimator)
@@ -156,18 +157,27 @@ def random_parameters(seed: int, n_states: int, n_symbols: int, zeros: bool = Fa
 
 
 DOCS = [[0, 1, 1, 2, 0], [], [2], [1, 2, 2, 2]]
+MISSING = [[0, 3, 1, 3, 0], [3], [], [3, 3, 2]]  # symbol 3 is missing
 
 
-@pytest.mark.parametrize(("n_states", "zeros"), [(1, False), (2, False), (2, True), (3, False), (3, True), (5, True)])
-def test_likelihood_posterior_and_best_path_by_listing(n_states: int, zeros: bool) -> None:
-    corpus = oracle.tiny_corpus(DOCS, 3)
-    usual = random_parameters(n_states, n_states, 3, zeros)
+def on_rows(usual, corpus):
+    """Parameters with a row for a missing symbol, if there is one."""
     given = make_parameters(*usual)
+    emission = Categorical(np.ones((3, len(usual[0]))))
+    return Parameters(given.moves, emission.table({"emission": given.emission}, as_observed(corpus))[0])
+
+
+@pytest.mark.parametrize("docs", [DOCS, MISSING], ids=["known", "missing"])
+@pytest.mark.parametrize(("n_states", "zeros"), [(1, False), (2, False), (2, True), (3, False), (3, True), (5, True)])
+def test_likelihood_posterior_and_best_path_by_listing(n_states: int, zeros: bool, docs: list[list[int]]) -> None:
+    corpus = oracle.tiny_corpus(docs, 4 if docs is MISSING else 3)
+    usual = random_parameters(n_states, n_states, 3, zeros)
+    given = on_rows(usual, corpus)
     values = forward_backward.log_likelihoods(corpus, given)
     best_values, best = forward_backward.best_paths(corpus, given)
     also, shares = forward_backward.posteriors(corpus, given)
     assert np.array_equal(also, values)
-    for s, sequence in enumerate(DOCS):
+    for s, sequence in enumerate(docs):
         if not sequence:
             assert values[s] == best_values[s] == 0
             assert len(best[s]) == len(shares[s]) == 0
@@ -182,13 +192,14 @@ def test_likelihood_posterior_and_best_path_by_listing(n_states: int, zeros: boo
         assert np.abs(shares[s] - expected).max() < 1e-12
 
 
+@pytest.mark.parametrize("all_docs", [DOCS, MISSING], ids=["known", "missing"])
 @pytest.mark.parametrize("n_states", [1, 2, 3, 6])
-def test_expected_counts_by_listing(n_states: int) -> None:
-    docs = [doc for doc in DOCS if len(doc) < 5] if n_states == 6 else DOCS
-    corpus = oracle.tiny_corpus(docs, 3)
+def test_expected_counts_by_listing(n_states: int, all_docs: list[list[int]]) -> None:
+    docs = [doc for doc in all_docs if len(doc) < 5] if n_states == 6 else all_docs
+    corpus = oracle.tiny_corpus(docs, 4 if all_docs is MISSING else 3)
     usual = random_parameters(20 + n_states, n_states, 3)
-    given = make_parameters(*usual)
-    moves, emission = np.zeros((n_states + 1, n_states)), np.zeros((3, n_states))
+    given = on_rows(usual, corpus)
+    moves, emission = np.zeros((n_states + 1, n_states)), np.zeros((corpus.n_words, n_states))
     room = forward_backward.room_for_forward(corpus, n_states)
     value = forward_backward.expect(tokens_of(corpus), given, room, Parameters(moves, emission))
     expected_moves, expected_emission, total = np.zeros_like(moves), np.zeros_like(emission), 0.0

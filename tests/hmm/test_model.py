@@ -151,6 +151,9 @@ def test_trace_and_agreement(sequences) -> None:
     z = model.chains_[0].state.z
     assert trace.agreement[-1] == np.mean((z[0] == z[1]) & (z[1] == z[2]))
     assert trace.log_joint[-1] == model.log_joint_[0]
+    assert len(trace.log_likelihood) == 4
+    plain = HMM(2, n_paths=3, max_iter=40, estimator="standard", random_state=0).fit(sequences)
+    assert trace.log_likelihood[-1] == pytest.approx(plain.score(sequences))
     assert 0 < trace.changed[-1] < z.size
     alone = HMM(2, max_iter=10, random_state=0).fit(sequences)
     assert alone.trace_.agreement == [1.0]

@@ -18,7 +18,7 @@ from tests.oracles import lda as oracle
 from topicloom.engine.blocks import tokens_of
 from topicloom.engine.sampler import Key
 from topicloom.hmm import forward_backward, gibbs
-from topicloom.hmm.state import HMMState, Parameters, make_hmm_prior, no_counts
+from topicloom.hmm.state import HMMState, Parameters, make_hmm_prior, no_counts, observed_symbols
 from topicloom.numerics.rng import stream
 
 REPLICATES = 3000
@@ -56,6 +56,11 @@ def worst(sweep_of, n: int = REPLICATES, cases: tuple[str, ...] = WHICH) -> floa
     return least
 
 
+def visit(module, corpus, state, prior, rng, soft: bool, out) -> None:
+    kept = prior.emission.predictive(state.emission, observed_symbols(corpus))
+    module.visit_collapsed(tokens_of(corpus), state, prior.moves, kept, rng, soft, out)
+
+
 def collapsed(module: types.SimpleNamespace):
     none = Parameters(np.zeros((0, 0)), np.zeros((0, 0)))
 
@@ -64,7 +69,7 @@ def collapsed(module: types.SimpleNamespace):
             state = gibbs.restore(case.corpus, z, case.n_states)
             for t in range(2):
                 rng = stream(51, replicate, t)
-                module.visit_collapsed(tokens_of(case.corpus), state, prior, rng, False, none)
+                visit(module, case.corpus, state, prior, rng, False, none)
             return state.z
 
         return sweep
@@ -74,9 +79,9 @@ def collapsed(module: types.SimpleNamespace):
 
 COLLAPSED = {
     "own path's counts not removed from what is weighed": [
-        ("(emission[v, k] + b[v, k]) * (moves[p, k] + a[p, k])",
-         "(emission[v, k] + (k == old) + b[v, k]) * (moves[p, k] + (k == old) + a[p, k])"),
-        ("d = held[k] + b_held[k]", "d = held[k] + (k == old) + b_held[k]"),
+        ("w = above[k] * (moves[p, k] + a[p, k])",
+         "w = (above[k] + (k == old)) * (moves[p, k] + (k == old) + a[p, k])"),
+        ("d = below[k]", "d = below[k] + (k == old)"),
         ("w *= moves[k, q] + a[k, q] + again", "w *= moves[k, q] + (k == old) + a[k, q] + again"),
     ],
     "own move into the place not removed from what is weighed": [
@@ -89,26 +94,47 @@ COLLAPSED = {
     "adjacent move ignored in the total of the row": [("left[k] + a_left[k] + own", "left[k] + a_left[k]")],
     "adjacent moves ignored altogether": [("own = 1.0 if k == p else 0.0", "own = 0.0")],
     "no total of the row": [("d *= left[k] + a_left[k] + own", "pass")],
-    "prior of moves for that of symbols in the denominator": [
-        ("d = held[k] + b_held[k]", "d = held[k] + a_left[k]"),
-    ],
-    "no denominator of symbols": [("d = held[k] + b_held[k]", "d = 1.0")],
+    "no denominator of symbols": [("d = below[k]", "d = 1.0")],
     "first state drawn as if it followed the last sequence's": [
         ("            p = n_states\n", "            p = n_states if s == 0 else p\n"),
     ],
     "last state weighed as if something followed": [("inner = t + 1 < stop", "inner = t + 1 < path.shape[0]")],
-    "totals never updated": [("                held[old] -= 1.0\n", ""), ("                held[new] += 1.0\n", "")],
+    "totals never updated": [
+        ("                remove(kept, v, old)\n", ""), ("                add(kept, v, new)\n", ""),
+    ],
+    "symbols ignored": [("w = above[k] *", "w ="), ("d = below[k]", "d = 1.0")],
 }  # fmt: skip
+SYMBOLS = {
+    "prior left out above": [("above[k] = n[row, k] + prior[row, k]", "above[k] = n[row, k] + 1e-3")],
+    "prior left out below": [("total[k] + prior_total[k]", "total[k] + 1e-3")],
+    "a missing symbol counted": [("if row < kept.prior.shape[0]:", "if True:")],
+}
 
 
 def test_the_unchanged_collapsed_sweep_passes() -> None:
-    assert worst(collapsed(mutate("hmm.gibbs"))) > oracle.FALSE_ALARM
+    assert worst(collapsed(mutate("hmm.collapsed"))) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", COLLAPSED)
 def test_wrong_collapsed_sweeps_are_rejected(name: str) -> None:
-    sweep = collapsed(mutate("hmm.gibbs", *COLLAPSED[name]))
+    sweep = collapsed(mutate("hmm.collapsed", *COLLAPSED[name]))
     assert worst(sweep) < REJECT or worst(sweep, 4 * REPLICATES) < REJECT
+
+
+def with_emission(*changes: tuple[str, str]) -> types.SimpleNamespace:
+    """The collapsed sweep over a mutant of symbols."""
+    module, emission = mutate("hmm.collapsed"), mutate("hmm.emissions.categorical", *changes)
+    for name in ("predict", "remove", "add"):
+        module.visit_collapsed.__globals__[name] = getattr(emission, name)
+    return module
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_wrong_predictives_are_rejected(name: str) -> None:
+    right, wrong = collapsed(with_emission()), collapsed(with_emission(*SYMBOLS[name]))
+    cases = ("missing", "missing, two paths")
+    assert worst(right, cases=cases) > oracle.FALSE_ALARM
+    assert worst(wrong, cases=cases) < REJECT or worst(wrong, 4 * REPLICATES, cases) < REJECT
 
 
 # -- shared counts -------------------------------------------------------------------------------------------------
@@ -171,7 +197,7 @@ def test_collapsed_counts_of_the_first_path_alone_are_rejected() -> None:
                 state.emission[:] = 0
                 module.count(tokens_of(case.corpus), state)
                 rng, none = stream(54, replicate), Parameters(np.zeros((0, 0)), np.zeros((0, 0)))
-                right.visit_collapsed(tokens_of(case.corpus), state, prior, rng, False, none)
+                visit(right, case.corpus, state, prior, rng, False, none)
                 return state.z
 
             return sweep
@@ -209,8 +235,9 @@ def drawn(module: types.SimpleNamespace, sampler: str):
             state = gibbs.restore(case.corpus, z, case.n_states)
             for t in range(2):
                 rng = stream(55, replicate, t)
-                given = gibbs.draw_parameters(state, prior, rng)
-                counts = no_counts(prior)
+                seen = observed_symbols(case.corpus)
+                given, _ = gibbs.on_rows(gibbs.draw_known(state, seen, prior, rng), seen, prior)
+                counts = no_counts(prior, seen.n_rows)
                 for path in state.z:
                     if sampler == "partial":
                         module.sweep_single(tokens, path, given, rng, counts)
@@ -243,11 +270,11 @@ def soft_error(module: types.SimpleNamespace) -> float:
     """Largest difference between the mean dense counts and the mean counts over the exact posterior."""
     case, prior, (states, p) = case_of("two paths")
     shape = (case.n_paths, case.corpus.n_tokens)
-    difference = no_counts(prior)
+    difference = no_counts(prior, case.corpus.n_words)
     for z, share in zip(states, p, strict=True):
         state = gibbs.restore(case.corpus, z.reshape(shape), case.n_states)
-        soft = no_counts(prior)
-        module.visit_collapsed(tokens_of(case.corpus), state, prior, stream(0), True, soft)
+        soft = no_counts(prior, case.corpus.n_words)
+        visit(module, case.corpus, state, prior, stream(0), True, soft)
         difference.moves[:] += share * (soft.moves - state.moves)
         difference.emission[:] += share * (soft.emission - state.emission)
     return float(max(np.abs(d).max() for d in difference))
@@ -257,14 +284,14 @@ SOFT = {
     "adjacent equal moves ignored": [("again = own if k == q else 0.0", "again = 0.0")],
     "a move counted at one end alone": [("part = 1.0 if p == n_states else 0.5", "part = 1.0")],
     "a first state counted by half": [("part = 1.0 if p == n_states else 0.5", "part = 0.5")],
-    "no exclusion": [("(emission[v, k] + b[v, k])", "(emission[v, k] + (k == old) + b[v, k])")],
+    "no exclusion": [("w = above[k] *", "w = (above[k] + (k == old)) *")],
 }
 
 
 def test_unchanged_dense_counts_pass() -> None:
-    assert soft_error(mutate("hmm.gibbs")) < 1e-12
+    assert soft_error(mutate("hmm.collapsed")) < 1e-12
 
 
 @pytest.mark.parametrize("name", SOFT)
 def test_wrong_dense_counts_are_rejected(name: str) -> None:
-    assert soft_error(mutate("hmm.gibbs", *SOFT[name])) > 1e-3
+    assert soft_error(mutate("hmm.collapsed", *SOFT[name])) > 1e-3

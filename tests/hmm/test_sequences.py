@@ -27,16 +27,10 @@ from topicloom.errors import InputError
         ([[0, 1], 2], "item 1 is a symbol and item 0 a sequence"),
         ([[0, -1]], "sequence 0 has the symbol -1"),
         ([[0, 1 << 40]], "would make an alphabet"),
-        ([[0.5, float("nan")]], "a symbol is missing"),
-        ([["a", None]], "a symbol is missing"),
+        (["a", ["b"]], "item 0 is a symbol and item 1 a sequence"),
         ([["a", ["b"]]], "cannot be hashed"),
-        (np.ma.array([0, 1, 1], mask=[0, 0, 1]), "X, place 2: a symbol is missing"),
-        ([[0], np.ma.array([0, 1, 1], mask=[0, 1, 0])], "item 1, place 1: a symbol is missing"),
-        ([0, np.ma.masked, 1], "item 1: a symbol is missing"),
-        ([[0, 1], [0, np.ma.masked]], "sequence 1, place 1: a symbol is missing"),
-        ([0, 1, pd.NA], "sequence 0, place 2: a symbol is missing"),
-        ([0, 1, pd.NaT], "Split the sequence there into two"),
-        ([0.0, 1.0, np.nan], "would make neighbours of symbols that are none"),
+        ([[None, float("nan")], [pd.NA]], "all symbols are missing"),
+        (np.ma.array([0, 1], mask=[1, 1]), "all symbols are missing"),
         (from_matrix(np.array([[1, 2], [0, 1]])), "does not keep the order"),
     ],
 )
@@ -46,12 +40,37 @@ def test_bad_sequences(data, message: str) -> None:
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, np.ma.masked])
-@pytest.mark.parametrize("symbols", [[0, 1, 2], ["a", "b"], [0.0, 1.0]], ids=["numbers", "names", "floats"])
-def test_a_missing_symbol_of_new_sequences_is_told_with_its_place(missing: object, symbols: list) -> None:
-    model = HMM(2, max_iter=2, random_state=0).fit([symbols])
-    for ask in (model.score, model.predict, model.predict_proba, model.decode):
-        with pytest.raises(InputError, match=r"sequence 1, place 1: a symbol is missing .* Split the sequence there"):
-            ask([symbols, [symbols[0], missing]])
+@pytest.mark.parametrize("symbols", [[0, 1, 2], ["a", "b", "c"], [0.0, 1.0, 2.5]], ids=["numbers", "names", "floats"])
+def test_a_missing_symbol_of_any_kind_is_one(missing: object, symbols: list) -> None:
+    training = [[symbols[v] if v < 3 else missing for v in x] for x in ([0, 1, 3, 1, 2], [3, 2, 2])]
+    model = HMM(2, **QUICK, random_state=0).fit(training)
+    plain = HMM(2, **QUICK, random_state=0).fit([[0, 1, None, 1, 2], [None, 2, 2]])
+    assert model.alphabet_ == tuple(symbols)
+    assert model.fingerprint_ == plain.fingerprint_
+    assert model.emission_.shape == (2, 3)
+    new = [[symbols[0], missing, symbols[2]], [missing]]
+    np.testing.assert_array_equal(model.score_samples(new), plain.score_samples([[0, None, 2], [None]]))
+    assert model.score([missing]) == pytest.approx(0.0, abs=1e-12)
+    assert [len(z) for z in model.predict(new)] == [3, 1]
+    assert model.predict_proba([missing])[0] == pytest.approx(model.initial_)
+
+
+def test_masks_and_ends(tmp_path: Path) -> None:
+    """Masked arrays, whole ones with a hole, sequences that are missing altogether; saved and read again."""
+    masked = np.ma.array([0, 1, 5, 1, 2, 2], mask=[0, 0, 1, 0, 0, 0])
+    model = HMM(2, **QUICK, random_state=0).fit(masked, [4, 2])
+    apart = HMM(2, **QUICK, random_state=0).fit([[0, 1, None, 1], [2, 2]])
+    assert model.fingerprint_ == apart.fingerprint_
+    assert model.alphabet_ == (0, 1, 2)
+    assert model.score(masked, [4, 2]) == apart.score([np.ma.array([0, 1, 9, 1], mask=[0, 0, 1, 0]), [2, 2]])
+    model.save(tmp_path / "m")
+    loaded = topicloom.load(tmp_path / "m")
+    assert loaded.chains_[0].state.emission.shape == (4, 2)
+    assert loaded.topic_labels(1) == model.topic_labels(1)
+    more = topicloom.resume(tmp_path / "m", max_iter=20)
+    assert more.fingerprint_ == HMM(2, max_iter=20, trace_every=3, random_state=0).fit(masked, [4, 2]).fingerprint_
+    odd = HMM(2, **QUICK, random_state=0).fit([["(missing)", "a", None]])
+    assert odd.corpus_.vocabulary == ("(missing)", "a", "((missing))")
 
 
 def test_a_masked_array_without_a_mask_is_an_array(sequences) -> None:
@@ -79,7 +98,7 @@ def test_numbers_that_equal_whole_ones_are_symbols_too(symbols: list, tmp_path: 
     assert {type(symbol) for symbol in drawn} <= {type(symbol) for symbol in model.alphabet_}
     model.save(tmp_path / "m")
     assert topicloom.load(tmp_path / "m").score(sequence) == model.score(sequence)
-    with pytest.raises(InputError, match="split the sequence there"):
+    with pytest.raises(InputError, match="give None there, which is a missing symbol"):
         model.score([*sequence, 7.5])
 
 
@@ -130,7 +149,7 @@ def test_lengths_cut_what_comes_end_to_end(form: str, sequences) -> None:
         ([0, 1, 1, 0], "4", "lengths='4' must be a list"),
         ([[0, 1], [1, 0]], [2, 2], "X is a list of sequences; leave lengths out"),
         (np.zeros((2, 2), int), [4], "2 dimensions"),
-        (np.ma.array([0, 1, 1, 0], mask=[0, 0, 1, 0]), [2, 2], "place 2: a symbol is missing"),
+        (np.ma.array([0, 1, 1, 0], mask=[0, 0, 1, 0]), [2, 1], "lengths sum to 3 but X has 4"),
         (from_texts(["one two one"], stop_words=None), [3], "a Corpus has its documents"),
     ],
 )

@@ -53,7 +53,8 @@ def log_joint(case: HMMCase, z: np.ndarray) -> float:
                     total += draw(starts, case.initial, k)
                 else:
                     total += draw(moves[before], case.transition[before], k)
-                total += draw(emitted[k], case.emission[k], v)
+                if v < case.emission.shape[1]:  # a missing symbol has probability 1
+                    total += draw(emitted[k], case.emission[k], v)
                 before = k
     return total
 
@@ -106,6 +107,8 @@ def cases() -> dict[str, HMMCase]:
         "one path": HMMCase(corpus([[0, 0, 0, 1, 0], [], [2, 2, 1]], 3), **two, n_paths=1),
         "one path, three states": HMMCase(corpus([[0, 1, 1, 0], [1]], 2), **three, n_paths=1),
         "two paths": HMMCase(corpus([[0, 0, 1], [], [2], [0]], 3), **two, n_paths=2),
+        "missing": HMMCase(corpus([[0, 2, 0, 1], [2], [1, 2]], 3), **sticky, n_paths=1),
+        "missing, two paths": HMMCase(corpus([[0, 2, 0]], 3), **sticky, n_paths=2),
         "two paths, one sequence": HMMCase(corpus([[0, 0, 0, 0, 1]], 3), **two, n_paths=2),
         "two paths, three states": HMMCase(corpus([[1, 1], [0]], 2), **three, n_paths=2),
     }
@@ -128,9 +131,10 @@ def invariance(case: HMMCase, sweep, n: int, seed: int, known=None) -> float:
 
 
 def path_probability(path, sequence, initial, transition, emission) -> float:
-    p = initial[path[0]] * emission[path[0], sequence[0]]
+    shown = np.column_stack((emission, np.ones(len(emission))))  # the last symbol stands for a missing one
+    p = initial[path[0]] * shown[path[0], sequence[0]]
     for t in range(1, len(sequence)):
-        p *= transition[path[t - 1], path[t]] * emission[path[t], sequence[t]]
+        p *= transition[path[t - 1], path[t]] * shown[path[t], sequence[t]]
     return float(p)
 
 

@@ -13,7 +13,7 @@ from reproduce import hmm as reproduction
 from topicloom import HMM
 from topicloom.hmm import em as hmm_em
 from topicloom.hmm import forward_backward, gibbs
-from topicloom.hmm.state import make_parameters
+from topicloom.hmm.state import Parameters, make_known
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide/hmm.md"
 
@@ -28,10 +28,10 @@ class CategoricalHMM:
         return benchmark.Corpus(X[:, 0].astype(np.int32), np.array([0, len(X)]), tuple("abcdefghij"), ordered=True)
 
     def fit(self, X: np.ndarray) -> None:
-        given = make_parameters(self.startprob_, self.transmat_, self.emissionprob_)
+        given = make_known(self.startprob_, self.transmat_, self.emissionprob_)
         for _ in range(self.n_iter):
             given, _ = hmm_em.iterate(self._corpus(X), given, self.prior)
-        self.given = given
+        self.given = Parameters(given.moves, given.emission)
 
     def decode(self, X: np.ndarray):
         values, paths = forward_backward.best_paths(self._corpus(X), self.given)

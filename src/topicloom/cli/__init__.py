@@ -16,6 +16,7 @@ from topicloom.cli.explain import explain
 from topicloom.cli.explore import explore
 from topicloom.cli.files import convert, info
 from topicloom.cli.fitting import fit, resume
+from topicloom.cli.hmm import decode, fit_hmm
 from topicloom.cli.label_report import label_report
 from topicloom.cli.labels import fit_labels, predict
 from topicloom.cli.processes import fit_hdp
@@ -40,6 +41,8 @@ for command in (
     *commands,
     fit_hdp,
     fit_collections,
+    fit_hmm,
+    decode,
     prevalence,
     diagnose,
     search_topics,

@@ -16,7 +16,6 @@ from topicloom.errors import InputError, counted
 if TYPE_CHECKING:
     from topicloom.corpus.corpus import Corpus
     from topicloom.engine.estimator.topics import TopicModel
-    from topicloom.models import LDA
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
 RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the run.", show_default=False)]
@@ -101,7 +100,13 @@ def resume(
     _finish(model, directory, quiet, output)
 
 
-def _finish(model: "LDA", out: Path, quiet: bool, output: Output) -> None:
+def _finish(model: Any, out: Path, quiet: bool, output: Output) -> None:
+    if hasattr(model, "transition_"):
+        from topicloom.cli import hmm
+
+        hmm.finish(model, out, quiet, output)
+        return
+
     def shown() -> None:
         show_topics(model, 10)
         say(f"{counted(model.n_iter_, 'sweeps')}, log joint/token {per_token(model):.4f}; the model is in {out}.")

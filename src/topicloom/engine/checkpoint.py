@@ -28,7 +28,9 @@ from topicloom.files.manifests import CORPUS
 _SHARDS = "course_"  # how arrays of a chain's shards are named
 _SHARD_ARRAYS = {"sampler": "way", "docs": "docs", "words": "words", "unseen": "unseen"}  # by field, names in files
 _OF_PROCESS = ("n_topics", "n_main", "topic_concentration")
-_LEFT_OUT = ("probes", "topic_sizes", *_OF_PROCESS, "tokens", "words", "score")  # of a trace, where there are none
+_LEFT_OUT = (  # of a trace, where there are none
+    "log_likelihood", "probes", "topic_sizes", *_OF_PROCESS, "tokens", "words", "score",
+)  # fmt: skip
 _CHUNK = 1 << 20  # tokens looked at together
 
 

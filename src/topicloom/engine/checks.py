@@ -29,6 +29,7 @@ _SOME_TRACES = {  # the same, or none
     "beta_mean": Expected("f", ("T of beta_mean",), positive=True, optional=True),
     "agreement": Expected("f", ("T of agreement",), low=0, high=1, optional=True),
     "acceptance": Expected("f", ("T of acceptance",), low=0, high=1, optional=True),
+    "log_likelihood": Expected("f", ("T of log_likelihood",), finite=False, optional=True),
     "change": Expected("f", ("T of change",), low=0, optional=True),
     "n_topics": Expected("i", ("T of n_topics",), low=1, high=1 << 16, optional=True),
     "n_main": Expected("i", ("T of n_main",), low=1, high=1 << 16, optional=True),

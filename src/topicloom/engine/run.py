@@ -35,6 +35,9 @@ class Trace:
     beta_mean: list[float] = field(default_factory=list)
     agreement: list[float] = field(default_factory=list)  # between paths
     acceptance: list[float] = field(default_factory=list)  # of Langevin steps, over collections
+    log_likelihood: list[float] = field(
+        default_factory=list
+    )  # log P(observations | parameters), of hidden Markov models
     change: list[float] = field(default_factory=list)  # share of the tokens that a variational iteration moved
     probes: list[FloatArray] = field(default_factory=list)  # what does not depend on topics' numbers: ``engine.probes``
     topic_sizes: list[Int64Array] = field(default_factory=list)  # tokens of each topic, over all paths

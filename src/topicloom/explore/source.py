@@ -98,10 +98,13 @@ def read_assignments(corpus: Corpus, state: Any, prior: Prior) -> Source:
 
 def _read_sequences(model: Any) -> Source:
     """States of a hidden Markov model in the place of topics, with their posterior shares of each sequence."""
-    from topicloom.hmm import forward_backward
-
-    corpus, given = model.corpus_, model._parameters()
-    _, found = forward_backward.posteriors(corpus, given)
+    if model.emission != "categorical":
+        raise InputError(f'emission="{model.emission}" has no symbols to show; only "categorical" has.')
+    corpus, emission, names = model.corpus_, np.asarray(model.emission_), list(map(str, model.alphabet_))
+    found = model._posteriors(model._training_data().seen)[1]
+    if corpus.n_words > len(names):  # the last word stands for missing ones, which no state tells of
+        emission = np.hstack((emission, np.full((len(emission), 1), 1e-12)))
+        names.append(corpus.vocabulary[-1])
     n_states = len(model.initial_)
     sums = np.array([own.sum(axis=0) for own in found]).reshape(-1, n_states)
     # A sequence without symbols has the probabilities of a first state.
@@ -109,7 +112,7 @@ def _read_sequences(model: Any) -> Source:
     shares = np.tile(np.asarray(model.initial_, float), (corpus.n_docs, 1))
     shares[filled] = sums[filled] / sums[filled].sum(axis=1, keepdims=True)
     return Source(
-        type(model).__name__, model, tuple(map(str, model.alphabet_)), np.ascontiguousarray(model.emission_), shares,
+        type(model).__name__, model, tuple(names), np.ascontiguousarray(emission), shares,
         corpus, None, None, topic_sizes(shares, lengths(corpus)), word_shares(corpus),
         corpus.doc_lengths + 1.0, lambda d: found[d], _names(model),
     )  # fmt: skip

@@ -37,6 +37,7 @@ from topicloom.files.manifests import (
     LABELS,
     MANIFEST,
     MODEL,
+    NUMBERS,
     PLAIN,
     SAVED,
     TARGETS,
@@ -354,7 +355,7 @@ def finish_run(stored: Stored, n_chains: int, model: Part, names: Mapping[str, A
 
 
 def _write_data(folder: Path, parts: Mapping[str, Part]) -> dict[str, dict[str, str]]:
-    found = [role for role in (CORPUS, LABELS, TARGETS) if role in parts]
+    found = [role for role in (CORPUS, LABELS, TARGETS, NUMBERS) if role in parts]
     return {role: _entry(*write_named(folder, role, *parts[role])) for role in found}
 
 

@@ -17,8 +17,8 @@ from topicloom.files.arrays import FORMAT, replacing_file
 
 VERSION = 2
 MANIFEST = "manifest.json"
-CORPUS, MODEL, LABELS, TARGETS = "corpus", "model", "labels", "targets"  # roles of files, as chain-0, chain-1 …
-_ROLE = r"(?:corpus|model|labels|targets|chain-\d+)"
+CORPUS, MODEL, LABELS, TARGETS, NUMBERS = "corpus", "model", "labels", "targets", "numbers"  # roles of files
+_ROLE = r"(?:corpus|model|labels|targets|numbers|chain-\d+)"
 SAVED = re.compile(rf"{_ROLE}-[0-9a-f]{{12}}\.safetensors")
 CHAIN = re.compile(r"chain-\d+(?:\.safetensors)?")
 CHECKPOINT = re.compile(r"chain-\d+\.safetensors")
@@ -37,7 +37,7 @@ def checkpoint_name(index: int) -> str:
 
 def run_name(kind: str, seed: int, params: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
     """What tells a run from others: kind, seed, data, and the parameters that resuming cannot change."""
-    data = {role: files[role]["digest"] for role in (CORPUS, LABELS, TARGETS) if role in files}
+    data = {role: files[role]["digest"] for role in (CORPUS, LABELS, TARGETS, NUMBERS) if role in files}
     fixed = {name: value for name, value in params.items() if name not in _MAY_CHANGE}
     return f"{kind}, seed {seed}, data {_hash(data)[:12]}, parameters {_hash(fixed)[:12]}"
 

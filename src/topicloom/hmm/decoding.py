@@ -11,8 +11,12 @@ from topicloom.corpus._checks import shown
 from topicloom.engine.estimator import inputs
 from topicloom.engine.estimator.fitted import FittedModel
 from topicloom.errors import InputError
-from topicloom.hmm import forward_backward, sequences
-from topicloom.hmm.state import Parameters, make_parameters
+from topicloom.hmm import forward_backward, observations, sequences
+from topicloom.hmm.emissions.base import Emission
+from topicloom.hmm.emissions.choices import bare_emission
+from topicloom.hmm.state import Known, Observed, Parameters, observed_symbols, stacked
+from topicloom.hmm.values import own_names
+from topicloom.numerics.rng import Purpose, path_key
 
 
 class SequenceModel(FittedModel):
@@ -20,12 +24,47 @@ class SequenceModel(FittedModel):
 
     initial_: FloatArray
     transition_: FloatArray
+    emission: str
     emission_: FloatArray
     alphabet_: sequences.Alphabet
 
-    def _parameters(self) -> Parameters:
+    def _emission_kind(self) -> Emission:
         check_is_fitted(self, "seed_")
-        return make_parameters(self.initial_, self.transition_, self.emission_)
+        if self.emission == "categorical":
+            return bare_emission(self.emission, len(self.initial_), len(self.alphabet_))
+        first = getattr(self, f"{own_names(self.emission)[0]}_")
+        return bare_emission(self.emission, *first.shape)
+
+    def _known(self) -> Known:
+        """The parameters as samplers have them."""
+        kind = self._emission_kind()
+        own = kind.from_state({name: getattr(self, f"{name}_") for name in own_names(self.emission)})
+        return Known(stacked(self.initial_, self.transition_), own)
+
+    def _see(self, X: Any, lengths: Any) -> tuple[Observed, bool]:
+        """New sequences, and whether it was one alone."""
+        if self.emission == "categorical":
+            corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
+            return observed_symbols(corpus), single
+        numbers = observations.read_numbers(X, lengths, self.emission, self._emission_kind().n_features)
+        return observations.as_rows(numbers, self.emission), numbers.single
+
+    def _on_rows(self, seen: Observed) -> tuple[Parameters, FloatArray | None]:
+        """Parameters as compiled code takes them, and what was taken out of the rows."""
+        known = self._known()
+        table, top = self._emission_kind().table(known.own, seen)
+        return Parameters(known.moves, table), top
+
+    def _posteriors(self, seen: Observed) -> tuple[FloatArray, list[FloatArray]]:
+        return forward_backward.posteriors(seen, *self._on_rows(seen))
+
+    def _state_words(self, state: int) -> list[str]:
+        """A few words on what a state emits, of numbers."""
+        if self.emission == "multinomial":
+            likeliest = np.argsort(-self.emission_[state], kind="stable")[:5]
+            return [f"{v} ({self.emission_[state, v]:.0%})" for v in likeliest]
+        first = getattr(self, f"{own_names(self.emission)[0]}_")[state]
+        return [f"{x:.3g}" for x in first[:5]]
 
     def score_samples(self, X: Any, lengths: Any = None) -> FloatArray:
         """log P(w) of every sequence, exactly, by the forward pass.
@@ -49,8 +88,9 @@ class SequenceModel(FittedModel):
         >>> model.score_samples([["a", "b"], ["b"]]).shape
         (2,)
         """
-        given = self._parameters()
-        return forward_backward.log_likelihoods(sequences.new_corpus(X, self.alphabet_, lengths)[0], given)
+        check_is_fitted(self, "seed_")
+        seen, _ = self._see(X, lengths)
+        return forward_backward.log_likelihoods(seen, *self._on_rows(seen))
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """log P(w) of all sequences together.
@@ -110,13 +150,15 @@ class SequenceModel(FittedModel):
         >>> len(states), bool(states[0] != states[2])
         (3, True)
         """
-        given = self._parameters()
+        check_is_fitted(self, "seed_")
         inputs.check_choice("method", method, ("viterbi", "posterior"))
-        corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
+        seen, single = self._see(X, lengths)
+        given, top = self._on_rows(seen)
         if method == "viterbi":
-            values, states = forward_backward.best_paths(corpus, given)
+            logs = None if top is None else self._emission_kind().log_table(self._known().own, seen)
+            values, states = forward_backward.best_paths(seen, given, logs)
         else:
-            values, shares = forward_backward.posteriors(corpus, given)
+            values, shares = forward_backward.posteriors(seen, given, top)
             states = [share.argmax(axis=1) for share in shares]
         _check_possible(values)
         if lengths is not None:
@@ -180,9 +222,9 @@ class SequenceModel(FittedModel):
         >>> model.predict_proba(["a", "a", "b"]).shape
         (3, 2)
         """
-        given = self._parameters()
-        corpus, single = sequences.new_corpus(X, self.alphabet_, lengths)
-        values, shares = forward_backward.posteriors(corpus, given)
+        check_is_fitted(self, "seed_")
+        seen, single = self._see(X, lengths)
+        values, shares = self._posteriors(seen)
         _check_possible(values)
         if lengths is not None:
             return np.concatenate(shares)
@@ -213,15 +255,21 @@ class SequenceModel(FittedModel):
         >>> [len(own) for own in symbols]
         [5, 8]
         """
-        given = self._parameters()
+        known = self._known()
         single = isinstance(lengths, int | np.integer)
         several = cast(Any, lengths)
         if not single and (isinstance(several, str) or not isinstance(several, Iterable)):
             raise InputError(f"lengths={shown(lengths)} must be a whole number, or a list of them.")
         sizes = [inputs.check_whole("lengths", n, 0) for n in ([lengths] if single else several)]
-        states, symbols = forward_backward.simulate(given, np.array(sizes, np.int64), inputs.draw_seed(random_state))
-        if sequences.is_counted(self.alphabet_):
-            drawn: list[Any] = [values.astype(np.int64) for values in symbols]
+        seed, kind = inputs.draw_seed(random_state), self._emission_kind()
+        symbols_of = known.own["emission"] if self.emission == "categorical" else np.ones((1, len(self.initial_)))
+        given = Parameters(known.moves, symbols_of)
+        states, symbols = forward_backward.simulate(given, np.array(sizes, np.int64), seed)
+        if self.emission != "categorical":
+            rng = np.random.default_rng(path_key(seed, Purpose.SIMULATION, 1))
+            drawn: list[Any] = [kind.sample(known.own, own, rng) for own in states]
+        elif sequences.is_counted(self.alphabet_):
+            drawn = [values.astype(np.int64) for values in symbols]
         else:
             drawn = [[self.alphabet_[v] for v in values] for values in symbols]
         return (states[0], drawn[0]) if single else (states, drawn)

@@ -1,40 +1,64 @@
-"""Baum-Welch: expectation-maximisation for hidden Markov models, with Dirichlet priors (at 1, maximum likelihood)."""
+"""Baum-Welch: expectation-maximisation for hidden Markov models, with conjugate priors (flat, maximum likelihood)."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.blocks import tokens_of
-from topicloom.hmm.forward_backward import expect, log_likelihoods, room_for_forward
-from topicloom.hmm.state import HMMPrior, Parameters, no_counts
+from topicloom.hmm.emissions.base import Table, room_for_table
+from topicloom.hmm.emissions.categorical import log_dirichlet, normalised
+from topicloom.hmm.forward_backward import ForwardValues, expect, log_likelihoods, room_for_forward
+from topicloom.hmm.gibbs import on_rows
+from topicloom.hmm.state import HMMPrior, Known, Observed, Parameters, as_observed, held, no_counts
 from topicloom.numerics.jit import as_input
 
 
-def log_prior(given: Parameters, prior: HMMPrior) -> float:
-    """Σ (a − 1) log φ: the log density up to a constant."""
-    total = 0.0
-    for values, a in ((given.moves, prior.moves), (given.emission, prior.emission)):
-        extra = a > 1
-        with np.errstate(divide="ignore"):
-            total += float(np.sum((a[extra] - 1) * np.log(values[extra])))
-    return total
+def log_prior(known: Known, prior: HMMPrior) -> float:
+    """log P(φ), up to a constant."""
+    return log_dirichlet(known.moves, prior.moves) + prior.emission.log_prior(known.own)
 
 
-def log_posterior(corpus: Corpus, given: Parameters, prior: HMMPrior) -> float:
+def log_likelihood(data: Corpus | Observed, known: Known, prior: HMMPrior) -> float:
+    """log P(w | φ) of all sequences."""
+    seen = as_observed(data)
+    return float(log_likelihoods(seen, *on_rows(known, seen, prior)).sum())
+
+
+def log_posterior(data: Corpus | Observed, known: Known, prior: HMMPrior) -> float:
     """log P(w | φ) + log P(φ), up to a constant: what an iteration never lowers."""
-    return float(log_likelihoods(corpus, given).sum()) + log_prior(given, prior)
+    return log_likelihood(data, known, prior) + log_prior(known, prior)
 
 
-def iterate(corpus: Corpus, given: Parameters, prior: HMMPrior) -> tuple[Parameters, float]:
+class Room(NamedTuple):
+    """What an iteration fills: arrays as long as the data, which would cost as much to make as to fill."""
+
+    forward: ForwardValues
+    table: Table
+    counts: Parameters
+
+
+def room_for(data: Corpus | Observed, prior: HMMPrior) -> Room:
+    seen, k = as_observed(data), prior.n_states
+    return Room(room_for_forward(seen, k), room_for_table(seen, k), no_counts(prior, seen.n_rows))
+
+
+def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior, room: Room | None = None) -> tuple[Known, float]:
     """One iteration; returns the new parameters and ``log_posterior`` of the old ones."""
-    counts = no_counts(prior)
-    value = expect(tokens_of(corpus), given, room_for_forward(corpus, prior.n_states), counts)
-    moves = _rows(counts.moves + (prior.moves - 1), given.moves)
-    by_state = _rows((counts.emission + (prior.emission - 1)).T, given.emission.T)
-    return Parameters(as_input(moves), as_input(by_state.T)), float(value) + log_prior(given, prior)
+    seen = as_observed(data)
+    room = room_for(seen, prior) if room is None else room
+    given, top = on_rows(known, seen, prior, room.table)
+    counts = room.counts
+    value = float(expect(seen.tokens, given, room.forward, counts)) + (
+        0.0 if top is None else float(np.sum(top[seen.rows]))
+    )
+    moves = np.where(prior.moves > 0, counts.moves + (prior.moves - 1), 0.0)
+    after = Known(as_input(normalised(moves, known.moves)), prior.emission.maximised(counts.emission, seen, known.own))
+    return held(after, prior), value + log_prior(known, prior)
 
 
-def _rows(counts: FloatArray, old: FloatArray) -> FloatArray:
-    """Rows of counts normalised; where nothing was counted the old row stays."""
-    totals = counts.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, counts / np.where(totals > 0, totals, 1), old)
+def improved(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int) -> Known:
+    """After some iterations."""
+    room = room_for(data, prior)
+    for _ in range(n_iter):
+        known, _ = iterate(data, known, prior, room)
+    return known

@@ -1,7 +1,8 @@
 """A hidden Markov model given its parameters: likelihood, expected counts, posterior, best paths, simulation.
 
 ``moves`` has K + 1 rows: row k is the distribution of the state that follows k, row K that of a sequence's first
-state. ``emission`` is by symbol, [V, K], so that loops over states read neighbours.
+state. ``emission`` is by row of the observations, [U, K], so that loops over states read neighbours: symbols have a row
+each, and other observations too (``state.Observed``). A missing one has 1 in every state.
 
 Forward values are scaled by powers of two, which is exact, and only when they have become small: Σ_k alpha[t, k] is
 P(w_1 … w_t) times 2^(STEP · number of scalings so far).
@@ -13,8 +14,8 @@ import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine.blocks import Tokens, tokens_of
-from topicloom.hmm.state import Parameters
+from topicloom.engine.blocks import Tokens
+from topicloom.hmm.state import Observed, Parameters, as_observed
 from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import Purpose, stream, uniform
 from topicloom.numerics.search import search
@@ -33,9 +34,9 @@ class ForwardValues(NamedTuple):
     factor: FloatArray  # [T] the power of two by which each row was scaled
 
 
-def room_for_forward(corpus: Corpus, n_states: int) -> ForwardValues:
+def room_for_forward(data: Corpus | Observed, n_states: int) -> ForwardValues:
     """Room for the longest sequence."""
-    longest = int(corpus.doc_lengths.max())
+    longest = as_observed(data).longest
     return ForwardValues(np.empty((longest, n_states)), np.empty(longest))
 
 
@@ -331,40 +332,55 @@ def draw_sequences(
             symbols[t] = search(by_state[before], uniform(rng))
 
 
-# -- of a corpus -------------------------------------------------------------------------------------------------------
+# -- of sequences ------------------------------------------------------------------------------------------------------
 
 
-def log_likelihoods(corpus: Corpus, given: Parameters) -> FloatArray:
+def fixed_parts(data: Corpus | Observed, top: FloatArray | None) -> FloatArray:
+    """What was taken out of each sequence's rows, as ``Emission.table`` gives it, in sum."""
+    seen = as_observed(data)
+    if top is None:
+        return np.zeros(len(seen.doc_ptr) - 1)
+    sums = np.concatenate(([0.0], np.cumsum(top[seen.rows])))
+    return np.asarray(sums[seen.doc_ptr[1:]] - sums[seen.doc_ptr[:-1]])
+
+
+def log_likelihoods(data: Corpus | Observed, given: Parameters, top: FloatArray | None = None) -> FloatArray:
     """log P(w) of every sequence, exactly, by the forward pass."""
-    out = np.empty(corpus.n_docs)
-    fill_log_likelihoods(tokens_of(corpus), given, room_for_forward(corpus, given.moves.shape[1]), out)
-    return out
+    seen = as_observed(data)
+    out = np.empty(len(seen.doc_ptr) - 1)
+    fill_log_likelihoods(seen.tokens, given, room_for_forward(seen, given.moves.shape[1]), out)
+    return out + fixed_parts(seen, top) if top is not None else out
 
 
-def best_paths(corpus: Corpus, given: Parameters) -> tuple[FloatArray, list[AnyArray]]:
+def best_paths(
+    data: Corpus | Observed, given: Parameters, log_table: FloatArray | None = None
+) -> tuple[FloatArray, list[AnyArray]]:
     """Viterbi: log P(path, w) and the path of every sequence."""
-    n_states = given.moves.shape[1]
+    seen, n_states = as_observed(data), given.moves.shape[1]
     with np.errstate(divide="ignore"):
-        logs = Parameters(np.log(given.moves), np.log(given.emission))
-    best = np.empty((int(corpus.doc_lengths.max()) if n_states != 2 else 0, n_states))  # two states need none
-    values, paths = np.empty(corpus.n_docs), []
-    for s, (start, stop) in enumerate(_ranges(corpus.doc_ptr)):
+        logs = Parameters(np.log(given.moves), np.log(given.emission) if log_table is None else log_table)
+    best = np.empty((seen.longest if n_states != 2 else 0, n_states))  # two states need none
+    cuts = _ranges(seen.doc_ptr)
+    values, paths = np.empty(len(cuts)), []
+    for s, (start, stop) in enumerate(cuts):
         path = np.empty(stop - start, np.int64)
-        values[s] = viterbi(start, stop, corpus.words, logs, best, path)
+        values[s] = viterbi(start, stop, seen.rows, logs, best, path)
         paths.append(path)
     return values, paths
 
 
-def posteriors(corpus: Corpus, given: Parameters) -> tuple[FloatArray, list[FloatArray]]:
+def posteriors(
+    data: Corpus | Observed, given: Parameters, top: FloatArray | None = None
+) -> tuple[FloatArray, list[FloatArray]]:
     """log P(w) and P(state at t | w) [T, K] of every sequence."""
-    n_states = given.moves.shape[1]
-    room = room_for_forward(corpus, n_states)
-    values, shares = np.empty(corpus.n_docs), []
-    for s, (start, stop) in enumerate(_ranges(corpus.doc_ptr)):
+    seen, n_states = as_observed(data), given.moves.shape[1]
+    room, cuts = room_for_forward(seen, n_states), _ranges(seen.doc_ptr)
+    values, shares = np.empty(len(cuts)), []
+    for s, (start, stop) in enumerate(cuts):
         share = np.empty((stop - start, n_states))
-        values[s] = posterior(start, stop, corpus.words, given, room, share)
+        values[s] = posterior(start, stop, seen.rows, given, room, share)
         shares.append(share)
-    return values, shares
+    return values + fixed_parts(seen, top) if top is not None else values, shares
 
 
 def simulate(given: Parameters, lengths: Int64Array, seed: int) -> tuple[list[AnyArray], list[AnyArray]]:

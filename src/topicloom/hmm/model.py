@@ -3,13 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from topicloom._types import AnyArray, FloatArray
-from topicloom.corpus._checks import as_numbers
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine import draws
 from topicloom.engine.estimates import Estimator
@@ -23,24 +22,38 @@ from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
-from topicloom.files.manifests import MODEL
-from topicloom.hmm import gibbs, sequences
-from topicloom.hmm.decoding import SequenceModel
-from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler
-from topicloom.hmm.state import HMMPrior, make_hmm_prior
-from topicloom.hmm.stored_checks import check_hmm_model, check_sequences
+from topicloom.files.manifests import MODEL, NUMBERS
+from topicloom.hmm import gibbs, observations, sequences, values
+from topicloom.hmm.documented import EMISSIONS as EMISSIONS_DOC
+from topicloom.hmm.documented import FITTED
+from topicloom.hmm.emissions.choices import EMISSIONS, check_form, dirichlet_rows, make_emission
+from topicloom.hmm.observations import Numbers
+from topicloom.hmm.posterior import InferredParameters
+from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler, usual
+from topicloom.hmm.state import HMMPrior, Observed, observed_symbols, stacked
+from topicloom.hmm.stored_checks import check_hmm_model, check_numbers, check_sequences
 
 PriorLike = float | Sequence[float] | Sequence[Sequence[float]] | AnyArray
-_ARRAYS = ("initial", "transition", "emission")
+_MOVES = ("initial", "transition")
 
 
-@documented(run=RUN, chains=CHAINS)
-class HMM(SequenceModel):
-    """A hidden Markov model over symbols.
+class Data(NamedTuple):
+    """What a model was fitted to beside the corpus: the alphabet of symbols, or numbers."""
+
+    alphabet: sequences.Alphabet
+    numbers: Numbers | None
+    seen: Observed
+
+
+@documented(emissions=EMISSIONS_DOC, fitted=FITTED, run=RUN, chains=CHAINS)
+class HMM(InferredParameters):
+    """A hidden Markov model over symbols, numbers or counts.
 
     ``fit``, ``predict``, ``score`` and the others take a list of sequences of any lengths, or one sequence. A sequence
-    is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols that can be hashed. Symbols that are equal in
-    Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a sequence.
+    of symbols is a vector of whole numbers (symbols 0 … V − 1) or a list of symbols that can be hashed. Symbols that
+    are equal in Python (1, 1.0 and True) are one. In a ``Corpus`` that keeps the order of its texts each document is a
+    sequence. A sequence of numbers is a matrix of places × features, or a vector. None, NaN and masked entries are
+    missing: they are integrated out, and their places stay.
 
     Parameters
     ----------
@@ -57,11 +70,11 @@ class HMM(SequenceModel):
     estimator : {"cgs_p", "standard"}, default="cgs_p"
         "standard" counts drawn states. "cgs_p" takes each state's distribution given all others instead.
     initial_prior : float or array of shape (n_components,), default=1
-        Dirichlet parameters of the first state. All priors are at least 1 for "em", where 1 is maximum likelihood.
+        Dirichlet parameters of the first state. All priors are at least 1 for "em", where 1 is maximum likelihood. A 0
+        says that something can never be, for "em" and the blocked sampler.
     transition_prior : float or array of shape (n_components,) or (n_components, n_components), default=1
         Dirichlet parameters of the following state; a matrix has a row per state.
-    emission_prior : float or array of shape (n_symbols,) or (n_components, n_symbols), default=1
-        Dirichlet parameters of the symbols; a matrix has a row per state.
+    {emissions}
     alphabet : int or list of symbols, optional
         A number V stands for 0 … V − 1. None finds the symbols in the data.
     max_iter : int, "auto" or Converged, default=500
@@ -85,10 +98,7 @@ class HMM(SequenceModel):
         Probabilities of a sequence's first state.
     transition_ : ndarray of shape (n_components, n_components)
         Probabilities of the next state, a row per state.
-    emission_ : ndarray of shape (n_components, n_symbols)
-        Probabilities of the symbols, a row per state.
-    alphabet_ : tuple
-        The symbols, in the order of columns.
+    {fitted}
     converged_ : bool
         Whether "em" stopped by ``tol``.
     {chains}
@@ -109,9 +119,11 @@ class HMM(SequenceModel):
     """
 
     converged_: bool
+    _data: Data | None = None  # what it was fitted to, where that is at hand
 
-    _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(_ARRAYS)
+    _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(values.PARTS)
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
+        "emission": parameters.choice(EMISSIONS),
         "method": parameters.choice(("gibbs", "em")),
         "sampler": parameters.choice(gibbs.SAMPLERS),
     }
@@ -126,7 +138,10 @@ class HMM(SequenceModel):
         estimator: Estimator = "cgs_p",
         initial_prior: PriorLike = 1.0,
         transition_prior: PriorLike = 1.0,
-        emission_prior: PriorLike = 1.0,
+        emission_prior: PriorLike | Mapping[str, Any] | None = None,
+        emission: Literal["categorical", "gaussian", "gaussian_full", "poisson", "multinomial"] = "categorical",
+        start: Mapping[str, Any] | None = None,
+        fixed: Sequence[str] | None = None,
         alphabet: Any = None,
         max_iter: MaxIter = 500,
         tol: float = 1e-3,
@@ -149,6 +164,9 @@ class HMM(SequenceModel):
         self.initial_prior = initial_prior
         self.transition_prior = transition_prior
         self.emission_prior = emission_prior
+        self.emission = emission
+        self.start = start
+        self.fixed = fixed
         self.alphabet = alphabet
         self.max_iter = max_iter
         self.tol = tol
@@ -171,10 +189,10 @@ class HMM(SequenceModel):
         Parameters
         ----------
         X : list of sequences, one sequence or a Corpus
-            A sequence is a vector of whole numbers or a list of symbols. With ``lengths``, all sequences end to end: a
-            vector, a list of symbols or a column.
+            A sequence is a vector of whole numbers or a list of symbols; of numbers a vector or a matrix of places ×
+            features. With ``lengths``, all sequences end to end.
         lengths : list of int, optional
-            Length of each sequence in X. They sum to the number of symbols.
+            Length of each sequence in X. They sum to the number of places.
         callbacks : sequence of callables, default=()
             Each is called with the chain after every sweep. A true answer stops the chain.
 
@@ -185,7 +203,7 @@ class HMM(SequenceModel):
         Raises
         ------
         InputError
-            If a parameter is out of bounds, or a symbol is missing or not in the alphabet.
+            If a parameter is out of bounds, or a symbol is not in the alphabet.
 
         Examples
         --------
@@ -197,8 +215,19 @@ class HMM(SequenceModel):
         inputs.check_callbacks(callbacks)
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
-        corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
-        return self._fit(self._problem(corpus, alphabet, seed), callbacks)
+        return self._fit(self._problem(*self._read(X, lengths), seed), callbacks)
+
+    def _read(self, X: Any, lengths: Any) -> tuple[Corpus, Data]:
+        """Sequences to learn from."""
+        if self.emission == "categorical":
+            corpus, alphabet = sequences.training_corpus(X, sequences.read_alphabet(self.alphabet), lengths)
+            return corpus, Data(alphabet, None, observed_symbols(corpus))
+        numbers = observations.read_numbers(X, lengths, self.emission)
+        observations.check_some(numbers)
+        return observations.as_corpus(numbers), self._of_numbers(numbers)
+
+    def _of_numbers(self, numbers: Numbers) -> Data:
+        return Data((), numbers, observations.as_rows(numbers, self.emission))
 
     @property
     def _samples(self) -> bool:
@@ -214,57 +243,112 @@ class HMM(SequenceModel):
             raise InputError(f'n_paths={self.n_paths} couples sampled paths; method="em" has none, leave it at 1.')
         if self.method == "em" and self.keep_draws is not None:
             raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
+        if self.emission != "categorical" and self.alphabet is not None:
+            raise InputError(f'alphabet names symbols, and emission="{self.emission}" has none; leave it out.')
+        check_form(self.emission, self.emission_prior)
+        values.check_start(self.emission, self.start, self.fixed)
+        if self.fixed and self.method == "gibbs" and self.sampler == "collapsed":
+            raise InputError(
+                'fixed holds parameters, and sampler="collapsed" integrates them out; use sampler="blocked".'
+            )
+        self._check_draws()
         return self._sampling_plan(
             seed,
             burn_in=self.burn_in if self.method == "gibbs" else None,
             schedule=Schedule(n_jobs=threads_for(self.n_jobs)),
         )
 
-    def _problem(self, corpus: Corpus, alphabet: sequences.Alphabet, seed: int) -> Problem:
-        prior = self._prior(len(alphabet))
-        sampler = self._sampler_for(prior)
-        return Problem(corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=alphabet)
+    def _check_draws(self) -> None:
+        if self.emission in ("categorical", "multinomial") or self.keep_draws is None:
+            return
+        if isinstance(self.keep_draws, Mapping) or "emission" in (
+            [self.keep_draws] if isinstance(self.keep_draws, str) else self.keep_draws
+        ):
+            raise InputError(
+                f'keep_draws has "emission" or a function, which emission="{self.emission}" does not have; '
+                'keep "initial" and "transition", and use draw_parameters for the others.'
+            )
+
+    def _problem(self, corpus: Corpus, data: Data, seed: int) -> Problem:
+        prior = self._prior(data)
+        sampler = self._sampler_for(prior, data)
+        beside: dict[str, Part] = {} if data.numbers is None else {NUMBERS: ({"values": data.numbers.values}, {})}
+        return Problem(
+            corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside
+        )
 
     def _stored_problem(self, stored: Stored, seed: int) -> Problem:
-        return self._problem(self._corpus_in(stored), self._known_alphabet(), seed)
+        corpus = self._corpus_in(stored)
+        return self._problem(corpus, self._stored_data(stored, corpus), seed)
 
-    def _sampler_for(self, prior: HMMPrior) -> Sampler:
+    def _stored_data(self, stored: Stored, corpus: Corpus) -> Data:
+        if self.emission == "categorical":
+            return Data(self._known_alphabet(), None, observed_symbols(corpus))
+        if self._data is not None:
+            return self._data
+        arrays, info = stored.read(NUMBERS)
+        known = self._emission_kind().n_features if hasattr(self, "seed_") else None
+        check_numbers(stored.path(NUMBERS), arrays, info, corpus, known)
+        numbers = Numbers(arrays["values"], corpus.doc_ptr)
+        observations.check_numbers(numbers, self.emission)
+        return self._of_numbers(numbers)
+
+    def _training_data(self) -> Data:
+        corpus = self.corpus_
+        return self._stored_data(self._stored_in(), corpus) if self._data is None else self._data
+
+    def _beside_corpus(self) -> dict[str, Part]:
+        numbers = self._training_data().numbers
+        return {} if numbers is None else {NUMBERS: ({"values": numbers.values}, {})}
+
+    def _sampler_for(self, prior: HMMPrior, data: Data) -> Sampler:
+        start = values.read_start(self.start, prior.emission)
+        observed = None if data.numbers is None else data.seen
         if self.method == "em":
-            return em_sampler(float(self.tol), prior)
-        return gibbs_sampler(self.sampler, self.n_paths, prior)
+            return em_sampler(float(self.tol), prior, start, observed)
+        return gibbs_sampler(self.sampler, self.n_paths, prior, start, observed)
 
     def _chain_sampler(self) -> Sampler:
-        return self._sampler_for(self._prior(len(self.alphabet_)))
+        data = self._training_data()
+        return self._sampler_for(self._prior(data), data)
 
-    def _prior(self, n_symbols: int) -> HMMPrior:
-        k = self.n_components
-        initial = inputs.check_prior("initial_prior", self.initial_prior, k, "states", 1.0)
-        transition = _rows("transition_prior", self.transition_prior, k, k, "states")
-        emission = _rows("emission_prior", self.emission_prior, k, n_symbols, "symbols")
-        if self.method == "em":
-            for name, values in (("initial", initial), ("transition", transition), ("emission", emission)):
-                if values.min() < 1:
-                    raise InputError(
-                        f'{name}_prior has {values.min():g}, below which the maximum that method="em" looks for is '
-                        "at zero probabilities; give at least 1, which is maximum likelihood."
-                    )
-        return make_hmm_prior(initial, transition, emission)
+    def _prior(self, data: Data) -> HMMPrior:
+        k, em = self.n_components, self.method == "em"
+        initial = dirichlet_rows("initial_prior", self.initial_prior, 1, k, "states", zeros=True)[0]
+        transition = dirichlet_rows("transition_prior", self.transition_prior, k, k, "states", zeros=True)
+        emission = make_emission(self.emission, k, self.emission_prior, len(data.alphabet), data.seen, em)
+        prior = HMMPrior(stacked(initial, transition), emission)
+        if em:
+            _check_maximum(prior)
+        elif self.sampler != "blocked" and prior.has_zeros:
+            raise InputError(
+                f"a prior has zeros, so that some moves or symbols can never be, and sampler={self.sampler!r} moves "
+                'one state at a time, which may lead nowhere; use sampler="blocked".'
+            )
+        fixed = values.fixed_values(self.fixed, values.read_start(self.start, emission), self.emission)
+        return prior._replace(fixed=fixed)
 
     def _html_content(self) -> html.Content:
+        if self.emission != "categorical":
+            return html.state_content(
+                self.initial_, self.transition_, [self._state_words(k) for k in range(self.n_components)], None
+            )
         return html.state_content(self.initial_, self.transition_, self.emission_, self.alphabet_)
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
     def _publish(self, problem: Problem, chains: list[Chain]) -> None:
         best = chains[self.best_chain_]
-        self.alphabet_, self.converged_ = problem.data, best.converged
-        found, k = estimate(problem.corpus, best, self.estimator), self.n_components
+        self._data = problem.data
+        self.alphabet_, self.converged_ = problem.data.alphabet, best.converged
+        found, k = estimate(problem.data.seen, best, self.estimator), self.n_components
         self.initial_, self.transition_ = np.array(found.moves[k]), np.array(found.moves[:k])
-        self.emission_ = np.array(found.emission.T, order="C")
+        for name, value in usual(best.prior, found).items():
+            setattr(self, f"{name}_", value)
 
     def _emission_of(self, chain: Chain) -> FloatArray:
         """Emission probabilities [K, V] of a chain."""
-        return np.array(estimate(self.corpus_, chain, self.estimator).emission.T, order="C")
+        return usual(chain.prior, estimate(self._training_data().seen, chain, self.estimator))["emission"]
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
         if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
@@ -274,13 +358,17 @@ class HMM(SequenceModel):
             )
 
     def _fitted_numbers(self) -> list[Any]:
-        return [*self._parameters(), self.log_joint_]
+        known = self._known()
+        return [known.moves, *known.own.values(), self.log_joint_]
 
     def _n_named(self) -> int:
         return self.n_components
 
     def _label_words(self, n_words: int) -> list[list[str]]:
-        counts = tables.word_counts(self._corpus_at_hand(), self.emission_.T)
+        if self.emission != "categorical":
+            return [self._state_words(k) for k in range(self.n_components)]
+        corpus = self._corpus_at_hand()
+        counts = tables.word_counts(corpus, self.emission_.T)[: len(self.alphabet_)]  # without missing ones
         return tables.relevant_words(self.emission_, counts, list(map(str, self.alphabet_)), n_words)
 
     # -- files ---------------------------------------------------------------------------------------------------
@@ -293,10 +381,17 @@ class HMM(SequenceModel):
     def _check_corpus(self, path: Path, corpus: Corpus) -> None:
         check_sequences(path, corpus, len(self._known_alphabet()))
 
+    @classmethod
+    def _renamed(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Earlier versions began where chance had it."""
+        return {"start": {"n_runs": 1}, **super()._renamed(params)}
+
     def _params_to_save(self, data: Any) -> dict[str, Any]:
         """With the alphabet that was found."""
         params = super()._params_to_save(data)
-        alphabet = self.alphabet_ if data is None else data
+        alphabet = self.alphabet_ if data is None else data.alphabet
+        if self.emission != "categorical":
+            return params
         params["alphabet"] = len(alphabet) if sequences.is_counted(alphabet) else list(alphabet)
         try:
             same = json.loads(json.dumps(params["alphabet"])) == params["alphabet"]
@@ -307,26 +402,26 @@ class HMM(SequenceModel):
         return params
 
     def _model_part(self) -> Part:
-        arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in (*_ARRAYS, "log_joint")}
+        names = (*_MOVES, *values.own_names(self.emission), "log_joint")
+        arrays: dict[str, AnyArray] = {name: getattr(self, f"{name}_") for name in names}
         arrays["alphabet"] = to_bytes(self.alphabet_)
         info = {name: getattr(self, f"{name}_") for name in ("best_chain", "n_iter", "interrupted", "converged")}
         return arrays | self._trace_arrays(), info | {"n_chains": len(self.traces_)} | self._published_part()[1]
 
     def _set_model(self, stored: Stored, arrays: dict[str, AnyArray], info: Any) -> None:
-        check_hmm_model(stored.path(MODEL), arrays, info, self.n_components)
-        for name in _ARRAYS:
+        check_hmm_model(stored.path(MODEL), arrays, info, self.n_components, self.emission)
+        self._data = None
+        for name in (*_MOVES, *values.own_names(self.emission)):
             setattr(self, f"{name}_", arrays[name])
         self.converged_, self.alphabet_ = info["converged"], tuple(from_bytes(arrays["alphabet"]))
 
 
-def _rows(name: str, value: Any, n_rows: int, size: int, of: str) -> FloatArray:
-    """A Dirichlet parameter for every state: from a number, a vector for all states, or a row for each."""
-    matrix = as_numbers(name, value)
-    if matrix.ndim < 2:
-        return np.tile(inputs.check_prior(name, value, size, of, 1.0), (n_rows, 1))
-    if matrix.shape != (n_rows, size):
-        raise InputError(
-            f"{name} has shape {matrix.shape}; give one number, one for each of {size} {of}, or a matrix of "
-            f"{n_rows} × {size}."
-        )
-    return np.array([inputs.check_prior(name, row, size, of, 1.0) for row in matrix])
+def _check_maximum(prior: HMMPrior) -> None:
+    """A density without a maximum inside would end at zero probabilities."""
+    emission = getattr(prior.emission, "prior", np.ones(1))
+    for name, rows in (("initial", prior.moves[-1:]), ("transition", prior.moves[:-1]), ("emission", emission)):
+        if rows[rows > 0].min() < 1:
+            raise InputError(
+                f'{name}_prior has {rows[rows > 0].min():g}, below which the maximum that method="em" looks for is '
+                "at zero probabilities; give at least 1, which is maximum likelihood."
+            )

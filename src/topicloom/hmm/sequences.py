@@ -14,6 +14,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.errors import InputError, counted
 
 Alphabet = tuple[Hashable, ...]
+_NOTHING = "all symbols are missing: there is no symbol to learn from."
 _MOST = 1 << 24  # symbols that whole numbers may stand for
 
 
@@ -69,19 +70,18 @@ def _told_apart(X: Any) -> Given:
             f"sequences must be a list of lists of symbols, or one list, not {type(X).__name__}; {remedy}."
         )
     if isinstance(X, np.ndarray):
-        X = _unmasked(X, "X")
         if X.ndim != 1:
             raise InputError(
                 f"sequences came as an array with {X.ndim} dimensions. Give one vector, or a list of vectors: "
                 "list(X) if each row is a sequence, X.ravel() or lengths= if it is a column."
             )
-        if X.dtype != object:
+        X = _unmasked(X)
+        if isinstance(X, list) or X.dtype != object:
             return Given([X], True)
     items = list(X)
     if not items:
         raise InputError("there are no sequences; give at least one.")
-    items = [_unmasked(item, f"item {s}") for s, item in enumerate(items)]
-    nested = [isinstance(item, list | tuple | np.ndarray) for item in items]
+    nested = [isinstance(item, list | tuple | np.ndarray) and item is not np.ma.masked for item in items]
     if not any(nested):
         return Given([items], True)
     if not all(nested):
@@ -90,9 +90,9 @@ def _told_apart(X: Any) -> Given:
             "sequences, or one sequence of symbols."
         )
     for s, item in enumerate(items):
-        if isinstance(item, np.ndarray) and item.ndim != 1:
+        if item is not np.ma.masked and isinstance(item, np.ndarray) and item.ndim != 1:
             raise InputError(f"sequence {s} has {item.ndim} dimensions; each must be a vector or a list of symbols.")
-    return Given(items, False)
+    return Given([_unmasked(item) for item in items], False)
 
 
 def _in_order(X: Any) -> Any:
@@ -118,21 +118,16 @@ def _has_no_order(X: Any) -> bool:
     return not hasattr(X, "__len__") or not hasattr(X, "__iter__")
 
 
-def _unmasked(X: Any, where: str) -> Any:
-    """The values of an array; if it is a masked one, nothing may be masked."""
+def _unmasked(X: Any) -> Any:
+    """A masked vector as a list with None where something is masked; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
-    if np.ma.is_masked(X):
-        place = tuple(np.argwhere(np.ma.getmaskarray(X))[0].tolist())
-        raise InputError(_missing(where + (f", place {', '.join(map(str, place))}" if place else ""), np.ma.masked))
-    return X.data
+    return X.tolist() if np.ma.is_masked(X) and X.ndim == 1 else X.data
 
 
-def _missing(where: str, symbol: object) -> str:
-    return (
-        f"{where}: a symbol is missing ({shown(symbol)}). Split the sequence there into two, or give what is missing a "
-        "symbol of its own; leaving it out would make neighbours of symbols that are none."
-    )
+def is_missing(value: Any) -> bool:
+    """Whether it is None, a masked entry, NaN, NaT or pandas.NA."""
+    return value is None or value is np.ma.masked or _is_nan(value)
 
 
 def is_counted(alphabet: Alphabet) -> bool:
@@ -170,6 +165,8 @@ def training_corpus(X: Any, alphabet: Alphabet | None, lengths: Any = None) -> t
         corpus = _encode(given, found)
     if corpus.n_tokens == 0:
         raise InputError(f"all {corpus.n_docs} sequences are empty: there is no symbol to learn from.")
+    if np.all(corpus.words == len(found)):
+        raise InputError(_NOTHING)
     return corpus, found
 
 
@@ -203,15 +200,29 @@ def _check_known(corpus: Corpus) -> None:
         )
 
 
-def _whole(sequence: Any) -> AnyArray | None:
-    """The sequence as a vector, if all of it is whole numbers."""
+class _Whole(NamedTuple):
+    """Whole numbers, 0 where one is missing; and where that is, if anywhere."""
+
+    values: AnyArray
+    missing: AnyArray | None
+
+
+def _whole(sequence: Any) -> _Whole | None:
+    """The sequence as a vector, if all of it that is not missing is whole numbers."""
     if isinstance(sequence, np.ndarray) and sequence.dtype.kind in "iu":
-        return sequence
+        return _Whole(sequence, None)
     if isinstance(sequence, np.ndarray) and sequence.dtype != object:
         return None
-    if all(isinstance(x, int | np.integer) and not isinstance(x, bool | np.bool_) for x in sequence):
-        return np.array([int(x) for x in sequence], object) if len(sequence) else np.empty(0, np.int64)
-    return None
+    values, missing = [], []
+    for x in sequence:
+        number = isinstance(x, int | np.integer) and not isinstance(x, bool | np.bool_)
+        if not number and not is_missing(x):
+            return None
+        values.append(int(x) if number else 0)
+        missing.append(not number)
+    if not values:
+        return _Whole(np.empty(0, np.int64), None)
+    return _Whole(np.array(values, object), np.array(missing) if any(missing) else None)
 
 
 def _alphabet_of(given: Given) -> Alphabet:
@@ -219,8 +230,9 @@ def _alphabet_of(given: Given) -> Alphabet:
     whole = [_whole(sequence) for sequence in given.sequences]
     if all(values is not None for values in whole):
         most = -1
-        for s, values in enumerate(whole):
-            assert values is not None
+        for s, own in enumerate(whole):
+            assert own is not None
+            values = own.values
             if len(values) and values.min() < 0:
                 raise InputError(f"sequence {s} has the symbol {values.min()}; whole numbers count symbols from 0.")
             most = max(most, int(values.max()) if len(values) else -1)
@@ -233,7 +245,10 @@ def _alphabet_of(given: Given) -> Alphabet:
     found: dict[Hashable, None] = {}
     for s, sequence in enumerate(given.sequences):
         for t, symbol in enumerate(sequence):
-            found.setdefault(_plain(symbol, f"sequence {s}, place {t}"))
+            if not is_missing(symbol):
+                found.setdefault(_plain(symbol, f"sequence {s}, place {t}"))
+    if not found:
+        raise InputError(_NOTHING)
     try:
         return tuple(sorted(found))  # type: ignore[type-var]
     except TypeError:
@@ -242,14 +257,12 @@ def _alphabet_of(given: Given) -> Alphabet:
 
 def _plain(symbol: Any, where: str) -> Hashable:
     value = symbol.item() if isinstance(symbol, np.generic) else symbol
-    if value is None or value is np.ma.masked:
-        raise InputError(_missing(where, symbol))
+    if is_missing(value):
+        raise InputError(f"{where} has {shown(symbol)}, which stands for a missing symbol; leave it out.")
     try:
         hash(value)
     except TypeError as error:
         raise InputError(f"{where}: the symbol {shown(symbol)} cannot be hashed; use strings or numbers.") from error
-    if _is_nan(value):
-        raise InputError(_missing(where, symbol))
     return value  # type: ignore[no-any-return]
 
 
@@ -269,18 +282,29 @@ def _encode(given: Given, alphabet: Alphabet) -> Corpus:
     for s, sequence in enumerate(given.sequences):
         whole = _whole(sequence) if counted else None
         if whole is not None:
-            parts.append(_numbers(s, whole, n))
+            parts.append(_numbers(s, whole.values, n))
+            if whole.missing is not None:
+                parts[-1][whole.missing] = n
             continue
-        plain = [_plain(symbol, f"sequence {s}, place {t}") for t, symbol in enumerate(sequence)]
-        for t, symbol in enumerate(plain):
-            if symbol not in number:
-                raise InputError(_unknown(s, t, symbol, n))
-        parts.append(np.array([number[symbol] for symbol in plain], np.int32))
+        symbols = [None if is_missing(x) else (_plain(x, f"sequence {s}, place {t}"),) for t, x in enumerate(sequence)]
+        for t, symbol in enumerate(symbols):
+            if symbol is not None and symbol[0] not in number:
+                raise InputError(_unknown(s, t, symbol[0], n))
+        parts.append(np.array([n if symbol is None else number[symbol[0]] for symbol in symbols], np.int32))
     ptr = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
     names = tuple(map(str, alphabet))
     if len(set(names)) < n:  # 1 and "1"
         names = tuple(map(repr, alphabet))
-    return Corpus(np.concatenate(parts), ptr, names, ordered=True)
+    words = np.concatenate(parts)
+    return Corpus(words, ptr, with_missing(names) if np.any(words == n) else names, ordered=True)
+
+
+def with_missing(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The alphabet's names and one more, which stands for a symbol that is missing."""
+    name = "(missing)"
+    while name in names:
+        name = f"({name})"
+    return (*names, name)
 
 
 def _numbers(s: int, whole: AnyArray, n: int) -> Int32Array:
@@ -294,5 +318,5 @@ def _numbers(s: int, whole: AnyArray, n: int) -> Int32Array:
 def _unknown(s: int, t: int, symbol: object, n: int) -> str:
     return (
         f"sequence {s}, place {t}: the symbol {shown(symbol)} is not one of the alphabet's {n}. Name all symbols in "
-        "alphabet= when fitting, or split the sequence there into two."
+        "alphabet= when fitting, or give None there, which is a missing symbol."
     )

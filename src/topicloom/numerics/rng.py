@@ -107,6 +107,7 @@ class Purpose(Enum):
     MIXTURE_DRAWS = ("compound", 8)
     SIMULATION = ("hmm", 7)
     TABLES = ("hdp", 7)
+    PARAMETERS = ("hmm", 8)
     PROBES = ("all", 10)
     LEFT_TO_RIGHT = ("all", 0x6C3272)
     ANNEALED = ("all", 0x616973)

@@ -94,19 +94,22 @@ def _topics_table(topics: FloatArray, sizes: FloatArray, vocabulary: Any, names:
     return _html.join(parts)
 
 
-def state_content(initial: FloatArray, transition: FloatArray, emission: FloatArray, symbols: Any) -> Content:
-    """Sizes and states of a hidden Markov model."""
-    likeliest = tables.top_words(emission, [_html.cut(str(symbol), 40) for symbol in symbols], _WORDS)
-    columns = [("state", True), ("starts", True), ("stays", False), ("next", False), ("symbols", False)]
+def state_content(initial: FloatArray, transition: FloatArray, emission: Any, symbols: Any) -> Content:
+    """Sizes and states of a hidden Markov model; without symbols, ``emission`` has a few words on each state."""
+    if symbols is None:
+        likeliest, what = emission, "emits"
+    else:
+        likeliest = tables.top_words(emission, [_html.cut(str(symbol), 40) for symbol in symbols], _WORDS)
+        what = "symbols"
+    columns = [("state", True), ("starts", True), ("stays", False), ("next", False), (what, False)]
     rows = []
     for k, own in enumerate(likeliest[:_MOST]):
         away = np.where(np.arange(len(initial)) == k, -1.0, transition[k])
         after = int(np.argmax(away))
         to = f"{after} ({transition[k, after]:.0%})" if len(initial) > 1 else "–"
         rows.append([str(k), f"{initial[k]:.0%}", _html.bar(float(transition[k, k])), to, " ".join(own)])
-    return [counted(len(initial), "states"), counted(len(symbols), "symbols")], [
-        _html.table(columns, rows, height="24em")
-    ]
+    sizes = [counted(len(initial), "states"), *([] if symbols is None else [counted(len(symbols), "symbols")])]
+    return sizes, [_html.table(columns, rows, height="24em")]
 
 
 def _name(names: Any, k: int) -> str:
