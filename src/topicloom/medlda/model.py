@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom.corpus._checks import shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import label_sets as _labels
@@ -17,12 +18,15 @@ from topicloom.engine.estimator import refused as _refused
 from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
 from topicloom.engine.estimator.parameters import plain
 from topicloom.engine.estimator.reported import ReportedLabels
+from topicloom.errors import LostClassesWarning, counted, warn
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
 from topicloom.medlda.documented import SHARED
+from topicloom.medlda.refit import LOGISTIC, SOFTMAX
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.medlda.thresholds import best_thresholds
 
 
 def _gives_probabilities(model: Any) -> bool:
@@ -57,7 +61,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     loss_weight : float, default=102.4
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), optional
-        β, from 1e-12 to 1e12. None is 0.01.
+        β, from 1e-12 to 1e12. None is 0.1.
     {shared}
     {run}
 
@@ -114,18 +118,45 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     # -- what is asked for ---------------------------------------------------------------------------------------
 
-    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
+    def _read_targets(self, y: Any, corpus: Corpus, missing: BoolArray) -> Targets:
         return _targets.read_classes(y, corpus)
 
-    def _task_weights(self, targets: Targets) -> FloatArray:
+    def _class_weights(self, targets: Targets) -> FloatArray:
         return _targets.class_weights(self.class_weight, targets)
 
     def _task_groups(self, targets: Targets) -> list[list[int]]:
         n = targets.target.shape[1]
         return [[c] for c in range(n)] if self.multi_class == "ovr" else [list(range(n))]
 
-    def _learn_more(self, targets: Targets) -> None:
-        self.classes_ = targets.classes
+    def _refit_loss(self, n_tasks: int) -> int:
+        return SOFTMAX if self._kind == "multiclass" and n_tasks > 1 else LOGISTIC
+
+    def _learn_more(self, targets: Targets, said: FloatArray) -> None:
+        self.classes_, known = targets.classes, _targets.known(targets, self.corpus_)
+        positive = targets.target[known] > 0
+        self._thresholds = np.zeros(positive.shape[1])
+        if self.calibrate and self._kind == "multilabel":
+            self._thresholds = best_thresholds(said[known], positive)
+        self._check_classes(self._chosen(said[known]), positive)
+
+    def _check_classes(self, chosen: BoolArray, positive: BoolArray) -> None:
+        """Warn of classes that are never predicted for the documents of the fit."""
+        if self._kind == "binary":
+            positive = np.hstack([~positive, positive])
+        lost = np.flatnonzero(positive.any(axis=0) & ~chosen.any(axis=0))
+        if len(lost) > 0:
+            names = ", ".join(shown(name) for name in self.classes_[lost[:5]].tolist())
+            what = f"{names}{', …' if len(lost) > 5 else ''} ({counted(int(positive[:, lost].sum()), 'documents')})"
+            warn(
+                f"never predicted, not even for the documents of the fit: {self._LABELS} {what}. Fit more topics, more "
+                'sweeps or several chains (n_chains=4), or try class_weight="balanced".',
+                LostClassesWarning,
+            )
+
+    def _chosen(self, values: FloatArray) -> BoolArray:
+        """What is predicted, as one column per class or label."""
+        answer = self._choose(values)
+        return answer.astype(bool) if self._kind == "multilabel" else answer[:, None] == self.classes_
 
     # -- predictions ---------------------------------------------------------------------------------------------
 
@@ -191,7 +222,11 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         p: FloatArray = expit(values)
         if self._kind == "binary":
             return np.hstack([1.0 - p, p])
-        return p if self._kind == "multilabel" else p / p.sum(axis=1, keepdims=True)
+        if self._kind == "multilabel":
+            return p
+        if self.calibrate and len(self._groups) == 1:  # weights were refit for this
+            p = np.exp(values - values.max(axis=1, keepdims=True))
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any, **reading: Unpack[Reading]) -> AnyArray:
         """The class of each document, or its labels.
@@ -220,16 +255,13 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     def _choose(self, values: FloatArray) -> AnyArray:
         if self._kind == "multilabel":
-            return (values > 0).astype(np.int64)
+            return (values > self._thresholds).astype(np.int64)
         number = (values[:, 0] > 0).astype(np.int64) if self._kind == "binary" else np.argmax(values, axis=1)
         return np.asarray(self.classes_[number])
 
     def _predictions(self, corpus: Corpus) -> tuple[BoolArray, FloatArray | None]:
         values = self._values(corpus)
-        answer = self._choose(values)
-        if self._kind != "multilabel":
-            answer = answer[:, None] == self.classes_
-        return answer.astype(bool), self._probability(values) if self.loss == "logistic" else None
+        return self._chosen(values), self._probability(values) if self.loss == "logistic" else None
 
     def predict_labels(self, X: Any, **reading: Unpack[Reading]) -> list[tuple[Any, ...]]:
         """Names of the predicted class or labels, best first.
@@ -258,7 +290,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         if self._kind != "multilabel":
             return [(name,) for name in self._choose(values).tolist()]
         names, order = self.classes_.tolist(), np.argsort(-values, axis=1, kind="stable")
-        return [tuple(names[c] for c in row if values[d, c] > 0) for d, row in enumerate(order.tolist())]
+        return [tuple(names[c] for c in row if values[d, c] > self._thresholds[c]) for d, row in enumerate(order.tolist())]
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Accuracy, or micro-F1 for label sets.
@@ -317,12 +349,12 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
-        return params
+        return {"calibrate": False, **params}  # as it was in earlier versions
 
     def _own_arrays(self) -> dict[str, AnyArray]:
         kinds = ["binary", "multiclass", "multilabel"]
         own = {"classes": _labels.classes_to_bytes(self.classes_), "kind": np.array([kinds.index(self._kind)])}
-        return super()._own_arrays() | own
+        return super()._own_arrays() | own | {"thresholds": self._thresholds}
 
     def _check_own(self, file: Contents) -> None:
         _stored_checks.check_classifier(file, self.n_chains)
@@ -332,6 +364,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         super()._set_own_arrays(arrays)
         self.classes_ = _labels.classes_from_bytes(arrays["classes"])
         self._kind = ["binary", "multiclass", "multilabel"][int(arrays["kind"][0])]
+        self._thresholds = arrays.get("thresholds", np.zeros(sum(map(len, self._groups))))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags

@@ -38,6 +38,7 @@ def check_classifier(file: Contents, n_chains: Any) -> None:
     file.expect({"kind": Expected("i", (1,), low=0, high=2)})
     kind = ("binary", "multiclass", "multilabel")[int(file.arrays["kind"][0])]
     _check_tasks(file, kind, len(classes), file.sizes["tasks"])
+    file.expect({"thresholds": Expected("f8", ("tasks",), optional=True)})  # not in files of earlier versions
 
 
 def _check_tasks(file: Contents, kind: str, n_classes: int, n_tasks: int) -> None:
@@ -72,7 +73,7 @@ def check_targets(path: Path, arrays: Mapping[str, AnyArray], info: Any, n_docs:
     kind = file.choice("kind", kinds)
     file.number("centre")
     file.number("scale", positive=True)
-    file.expect({"target": Expected("f8", ("D", "tasks"))})
+    file.expect({"target": Expected("f8", ("D", "tasks")), "weight": Expected("f8", ("D",), low=0, optional=True)})
     target = arrays["target"]
     if len(target) != n_docs:
         raise StorageError(f"{path} has targets of {len(target)} documents; the corpus has {n_docs}.")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
 from topicloom.corpus.inputs import Reading
@@ -22,13 +22,15 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
-from topicloom.engine.threads import resolve_jobs
+from topicloom.engine.threads import resolve_jobs, run_parallel
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
+from topicloom.medlda.refit import refit
 from topicloom.medlda.sampler import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_sampler, value_probe_names
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.medlda.unseen import unseen_shares
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
 
@@ -51,6 +53,7 @@ class SupervisedTopics(TopicModel):
         "sampler": parameters.choice(SAMPLERS),
         "loss_weight": parameters.positive,
         "weight_precision": parameters.or_none(parameters.positive),
+        "calibrate": parameters.flag,
     }
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
         "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=10, n_chains=1, estimator="cgs_p"),
@@ -73,6 +76,7 @@ class SupervisedTopics(TopicModel):
         *,
         loss_weight: float,
         weight_precision: float | None = None,
+        calibrate: bool = True,
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         sampler: Literal["auto", "mh", "dense"] = "auto",
@@ -95,6 +99,7 @@ class SupervisedTopics(TopicModel):
         self.n_components = n_components
         self.loss_weight = loss_weight
         self.weight_precision = weight_precision
+        self.calibrate = calibrate
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.sampler = sampler
@@ -116,14 +121,22 @@ class SupervisedTopics(TopicModel):
 
     # -- what subclasses say -------------------------------------------------------------------------------------
 
-    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
+    def _read_targets(self, y: Any, corpus: Corpus, missing: BoolArray) -> Targets:
         raise NotImplementedError
 
-    def _task_weights(self, targets: Targets) -> FloatArray:
+    def _class_weights(self, targets: Targets) -> FloatArray:
         return np.ones(targets.target.shape)
+
+    def _task_weights(self, targets: Targets) -> FloatArray:
+        """The factor of each loss [D, tasks]."""
+        return self._class_weights(targets) * _targets.weights_of(targets)[:, None]
 
     def _task_groups(self, targets: Targets) -> list[list[int]]:
         return [list(range(targets.target.shape[1]))]
+
+    def _refit_loss(self, n_tasks: int) -> int:
+        """The loss by which the weights of so many tasks with the same topics are refit."""
+        raise NotImplementedError
 
     def _directions(self) -> list[tuple[Any, int, float]]:
         """Name, task and sign of what topics may push toward."""
@@ -134,7 +147,15 @@ class SupervisedTopics(TopicModel):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        callbacks: Sequence[Callback] = (),
+        **reading: Unpack[Reading],
+    ) -> Self:
         """Learn topics, and how they predict ``y``.
 
         Parameters
@@ -144,7 +165,10 @@ class SupervisedTopics(TopicModel):
         y : classes, label sets or numbers, optional
             What is to be predicted: one class or number per document, a list of label names per document, or a matrix
             of documents × labels with 0 and 1. None takes it from the documents: ``fit(frame, text="body",
-            label="section")`` for classes, ``response="stars"`` for numbers.
+            label="section")`` for classes, ``response="stars"`` for numbers. Documents whose entry is None or NaN have
+            no loss: topics learn from their words alone.
+        sample_weight : array of shape (n_documents,), optional
+            Factors of the documents' losses, from 0 to 1e12. Words count alike. None is 1 for all.
         callbacks : sequence of callables, default=()
             Each is called with the chain after every sweep. A true answer stops the chain.
         **reading
@@ -170,7 +194,9 @@ class SupervisedTopics(TopicModel):
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus = self._training_corpus(X, reading, y)
-        return self._fit(self._problem(corpus, self._read_targets(y, corpus), seed), callbacks)
+        y, missing = _targets.without_missing(y)
+        targets = _targets.with_weights(self._read_targets(y, corpus, missing), missing, sample_weight)
+        return self._fit(self._problem(corpus, targets, seed), callbacks)
 
     def _problem(self, corpus: Corpus, targets: Targets, seed: int) -> Problem:
         return Problem(
@@ -199,19 +225,27 @@ class SupervisedTopics(TopicModel):
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components
         alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "topics", 6.4 / k)
-        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.01)
+        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)
         return make_prior(alpha, beta, corpus.n_docs)
 
-    def _precision(self) -> float:
-        """ν: as given. Otherwise, for the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
+    def _precision(self, positive: BoolArray) -> float:
+        """ν: as given. Otherwise, for the hinge loss, that of weights of precision 1 at a margin of λ/1.6.
+
+        It is less where this would outweigh the losses: weights would stay near 0, and topics would not learn the
+        classes. The part of the losses for a topic is of the order of λ/K times the number of documents, of which
+        ``positive`` [documents, tasks] says which belong to the class of each task.
+        """
         if self.weight_precision is not None:
             return self.weight_precision
-        return (self.loss_weight / 1.6) ** 2 if self.loss == "hinge" else 1.0
+        if self.loss != "hinge":
+            return 1.0
+        n = min(0.5 * len(positive), 10.0 * float(positive.sum(axis=0).mean()))
+        return min((self.loss_weight / 1.6) ** 2, self.loss_weight * max(n, 1.0) / self.n_components)
 
     def _sampler_for(self, targets: Targets) -> Sampler:
         weight = self.loss_weight * self._task_weights(targets)
         tasks = Tasks(
-            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(),
+            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(targets.target[_targets.weights_of(targets) > 0] > 0),
             self._task_groups(targets),
         )  # fmt: skip
         own = self._sampling()
@@ -228,7 +262,28 @@ class SupervisedTopics(TopicModel):
         self._etas = [
             chain.state.eta if chain.kept is None else chain.kept.eta / chain.kept.n_samples for chain in chains
         ]
-        self._learn_more(targets)
+        said = self._calibrated(problem.corpus, chains) if self.calibrate else self._values(problem.corpus)
+        self._learn_more(targets, said)
+
+    def _calibrated(self, corpus: Corpus, chains: list[Chain]) -> FloatArray:
+        """Refit the weights of each chain; return f [D, tasks] of the training documents, as if they were new."""
+        targets = self._training_targets()
+        weight, known = self._task_weights(targets), _targets.known(targets, corpus)
+        n_jobs = resolve_jobs(self.n_jobs)
+
+        def refit_one(index: int) -> tuple[FloatArray, FloatArray]:
+            chain, tasks = chains[index], self._groups[index // self.n_chains]
+            share = unseen_shares(corpus, chain.state, chain.prior, n_jobs if len(chains) == 1 else 1)
+            own = np.ix_(known, tasks)
+            eta = refit(share[known], targets.target[own], weight[own], self._refit_loss(len(tasks)))
+            return eta, product(share, eta)
+
+        found = run_parallel(refit_one, range(len(chains)), n_jobs)
+        self._etas = [eta for eta, _ in found]
+        said = np.zeros(targets.target.shape)
+        for index, (_, values) in enumerate(found):
+            said[:, self._groups[index // self.n_chains]] += values / self.n_chains
+        return said
 
     @property
     def _recorded(self) -> Recorded:
@@ -241,8 +296,8 @@ class SupervisedTopics(TopicModel):
         n = self.n_chains
         return [list(range(first, first + n)) for first in range(0, n_chains, n)]
 
-    def _learn_more(self, targets: Targets) -> None:
-        """What a subclass publishes."""
+    def _learn_more(self, targets: Targets, said: FloatArray) -> None:
+        """What a subclass publishes; ``said`` is f [D, tasks] of the training documents."""
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
