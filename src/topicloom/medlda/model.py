@@ -290,7 +290,9 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         if self._kind != "multilabel":
             return [(name,) for name in self._choose(values).tolist()]
         names, order = self.classes_.tolist(), np.argsort(-values, axis=1, kind="stable")
-        return [tuple(names[c] for c in row if values[d, c] > self._thresholds[c]) for d, row in enumerate(order.tolist())]
+        return [
+            tuple(names[c] for c in row if values[d, c] > self._thresholds[c]) for d, row in enumerate(order.tolist())
+        ]
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Accuracy, or micro-F1 for label sets.

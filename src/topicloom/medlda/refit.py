@@ -1,9 +1,9 @@
 """Weights η that predict best from given shares of topics: softmax, logistic or squared loss, with a normal prior.
 
 The objective is Σ_d w_d loss_d + ½ ν |η|². Its curvature is nowhere above H = ν I + b Σ_d w_d s_d s_dᵀ, with b = ½ for
-softmax, ¼ for logistic and 1 for squared loss (Böhning and Lindsay 1988), so η ← η − H⁻¹ gradient never overshoots. One
-Cholesky factor serves all steps and tasks. Steps are accelerated as Nesterov's are, and start anew when they would climb
-(O'Donoghue and Candès 2015). For squared loss the first step is exact.
+softmax, ¼ for logistic and 1 for squared loss (Böhning and Lindsay 1988), so η ← η − H⁻¹ gradient never overshoots.
+One Cholesky factor serves all steps and tasks. Steps are accelerated as Nesterov's are, and start anew when they would
+climb (O'Donoghue and Candès 2015). For squared loss the first step is exact.
 """
 
 from math import exp, sqrt

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,25 +22,24 @@ from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.run import Callback, Chain, Plan
 from topicloom.engine.sampler import Sampler, Schedule
 from topicloom.engine.stopping import MaxIter
-from topicloom.engine.threads import resolve_jobs, run_parallel
+from topicloom.engine.threads import resolve_jobs
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
-from topicloom.medlda.refit import refit
-from topicloom.medlda.sampler import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_sampler, value_probe_names
+from topicloom.medlda.sampler import (
+    COMPOSITIONS,
+    SAMPLERS,
+    Options,
+    SupervisedSamplerOptions,
+    Tasks,
+    medlda_sampler,
+    value_probe_names,
+)
 from topicloom.medlda.targets import Kind, Targets
-from topicloom.medlda.unseen import unseen_shares
+from topicloom.medlda.unseen import refit_chains
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
-
-
-class SupervisedSamplerOptions(TypedDict, total=False):
-    """How topics and weights are drawn. What is left out is the model's default."""
-
-    n_mh: int  # steps per token of "mh"
-    n_gibbs: int  # rounds over the weights in a sweep
-    composition: Literal["mixture", "cycle", "doc", "word", "exp"]  # proposals of a token's steps
 
 
 class SupervisedTopics(TopicModel):
@@ -63,6 +62,8 @@ class SupervisedTopics(TopicModel):
             "composition": parameters.Option("mixture", parameters.choice(COMPOSITIONS)),
         },
     }
+
+    _DRAWS = draws.Kinds((*draws.TOPICS.parameters, "coef"), (*draws.TOPICS.context, "coef"))
 
     _targets: Targets | None  # of the training documents
     _kind: str
@@ -228,25 +229,17 @@ class SupervisedTopics(TopicModel):
         beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)
         return make_prior(alpha, beta, corpus.n_docs)
 
-    def _precision(self, positive: BoolArray) -> float:
-        """ν: as given. Otherwise, for the hinge loss, that of weights of precision 1 at a margin of λ/1.6.
-
-        It is less where this would outweigh the losses: weights would stay near 0, and topics would not learn the
-        classes. The part of the losses for a topic is of the order of λ/K times the number of documents, of which
-        ``positive`` [documents, tasks] says which belong to the class of each task.
-        """
+    def _precision(self, targets: Targets) -> float:
+        """ν: as given, or found."""
         if self.weight_precision is not None:
             return self.weight_precision
-        if self.loss != "hinge":
-            return 1.0
-        n = min(0.5 * len(positive), 10.0 * float(positive.sum(axis=0).mean()))
-        return min((self.loss_weight / 1.6) ** 2, self.loss_weight * max(n, 1.0) / self.n_components)
+        return _targets.hinge_precision(targets, self.loss_weight, self.n_components) if self.loss == "hinge" else 1.0
 
     def _sampler_for(self, targets: Targets) -> Sampler:
         weight = self.loss_weight * self._task_weights(targets)
         tasks = Tasks(
-            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(targets.target[_targets.weights_of(targets) > 0] > 0),
-            self._task_groups(targets),
+            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(targets),
+            self._task_groups(targets), targets.scale,
         )  # fmt: skip
         own = self._sampling()
         return medlda_sampler(tasks, Options(self.sampler, own["composition"], own["n_gibbs"], self.n_chains))
@@ -262,28 +255,17 @@ class SupervisedTopics(TopicModel):
         self._etas = [
             chain.state.eta if chain.kept is None else chain.kept.eta / chain.kept.n_samples for chain in chains
         ]
-        said = self._calibrated(problem.corpus, chains) if self.calibrate else self._values(problem.corpus)
-        self._learn_more(targets, said)
+        self._learn_more(targets, self._refit(problem, chains) if self.calibrate else self._values(problem.corpus))
 
-    def _calibrated(self, corpus: Corpus, chains: list[Chain]) -> FloatArray:
-        """Refit the weights of each chain; return f [D, tasks] of the training documents, as if they were new."""
-        targets = self._training_targets()
-        weight, known = self._task_weights(targets), _targets.known(targets, corpus)
-        n_jobs = resolve_jobs(self.n_jobs)
-
-        def refit_one(index: int) -> tuple[FloatArray, FloatArray]:
-            chain, tasks = chains[index], self._groups[index // self.n_chains]
-            share = unseen_shares(corpus, chain.state, chain.prior, n_jobs if len(chains) == 1 else 1)
-            own = np.ix_(known, tasks)
-            eta = refit(share[known], targets.target[own], weight[own], self._refit_loss(len(tasks)))
-            return eta, product(share, eta)
-
-        found = run_parallel(refit_one, range(len(chains)), n_jobs)
-        self._etas = [eta for eta, _ in found]
-        said = np.zeros(targets.target.shape)
-        for index, (_, values) in enumerate(found):
-            said[:, self._groups[index // self.n_chains]] += values / self.n_chains
-        return said
+    def _refit(self, problem: Problem, chains: list[Chain]) -> FloatArray:
+        """New weights of each chain; f [D, tasks] of the training documents, as if they were new."""
+        corpus, targets = problem.corpus, problem.data
+        serves = [self._groups[index // self.n_chains] for index in range(len(chains))]
+        said, self._etas = refit_chains(
+            corpus, chains, serves, [self._refit_loss(len(tasks)) for tasks in serves], targets.target,
+            self._task_weights(targets), _targets.known(targets, corpus), resolve_jobs(self.n_jobs),
+        )  # fmt: skip
+        return said / self.n_chains
 
     @property
     def _recorded(self) -> Recorded:
@@ -415,13 +397,10 @@ class SupervisedTopics(TopicModel):
         """f [D, tasks] = Σ_k z̄_k η_k, the mean over chains; the prior's mean in place of z̄ where there is no word."""
         out = np.zeros((corpus.n_docs, sum(map(len, self._groups))))
         lengths = _lengths(corpus)[:, None]
-        for group, tasks in enumerate(self._groups):
-            for index in range(group * self.n_chains, (group + 1) * self.n_chains):
-                counts = self._fold_chain(corpus, index)
-                share = np.where(
-                    lengths > 0, counts / np.where(lengths > 0, lengths, 1), self.alpha_ / self.alpha_.sum()
-                )
-                out[:, tasks] += product(share, self._etas[index]) / self.n_chains
+        for index, eta in enumerate(self._etas):
+            share = self._fold_chain(corpus, index) / np.where(lengths > 0, lengths, 1)
+            share = np.where(lengths > 0, share, self.alpha_ / self.alpha_.sum())
+            out[:, self._groups[index // self.n_chains]] += product(share, eta) / self.n_chains
         return out
 
     def _label_targets(self) -> list[Target]:
@@ -429,19 +408,16 @@ class SupervisedTopics(TopicModel):
 
     def _label_parts(self, corpus: Corpus) -> Parts:
         """Of f: a word adds Σ_k η_k times its share of z̄_k. Without any word all is ``rest``."""
-        n_tasks, ptr = sum(map(len, self._groups)), corpus.pairs.ptr
-        word, rest = np.zeros((int(ptr[-1]), n_tasks)), np.zeros((corpus.n_docs, n_tasks))
-        weight = _lengths(corpus)
-        lengths, empty = np.repeat(weight, np.diff(ptr))[:, None], weight == 0
-        prior = np.tile(self.alpha_ / self.alpha_.sum(), (int(empty.sum()), 1))
-        for group, tasks in enumerate(self._groups):
-            for index in range(group * self.n_chains, (group + 1) * self.n_chains):
-                share = self._expected_word_topics(corpus, *self._found_with(index)) / lengths
-                word[:, tasks] += product(share, self._etas[index]) / self.n_chains
-                rest[np.ix_(np.flatnonzero(empty), np.array(tasks))] += (
-                    product(prior, self._etas[index]) / self.n_chains
-                )
-        return Parts(word, rest)
+        n_tasks, lengths = sum(map(len, self._groups)), _lengths(corpus)
+        parts = Parts(np.zeros((int(corpus.pairs.ptr[-1]), n_tasks)), np.zeros((corpus.n_docs, n_tasks)))
+        of_words = np.repeat(lengths, np.diff(corpus.pairs.ptr))[:, None]
+        prior = np.where(lengths[:, None] > 0, 0.0, self.alpha_ / self.alpha_.sum())
+        for index, eta in enumerate(self._etas):
+            tasks = self._groups[index // self.n_chains]
+            share = self._expected_word_topics(corpus, *self._found_with(index)) / of_words
+            parts.word[:, tasks] += product(share, eta) / self.n_chains
+            parts.rest[:, tasks] += product(prior, eta) / self.n_chains
+        return parts
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
 from topicloom.medlda import stored_checks as _stored_checks
 
-_NEVER_MISSING = [np.dtype(kind) for kind in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")]
 LARGEST = 1e100  # of numbers to predict: the squares of all of them can be added up
 
 Kind = Literal["binary", "multiclass", "multilabel", "regression"]
@@ -26,7 +25,7 @@ Kind = Literal["binary", "multiclass", "multilabel", "regression"]
 class Targets(NamedTuple):
     """Targets [D, tasks]: −1 and 1 for each task of a classifier (one for two classes), or one column of numbers.
 
-    ``weight`` [D] is a factor of each document's losses, 0 where the target is missing; whatever stands there is unused.
+    ``weight`` [D] is a factor of each document's losses, 0 where the target is missing; what stands there is unused.
     """
 
     kind: Kind
@@ -47,16 +46,30 @@ def known(targets: Targets, corpus: Corpus) -> BoolArray:
     return (corpus.doc_lengths > 0) & (weights_of(targets) > 0)
 
 
+def hinge_precision(targets: Targets, loss_weight: float, n_topics: int) -> float:
+    """ν of the hinge loss if none is given: that of weights of precision 1 at a margin of λ/1.6, or less.
+
+    It is less where it would outweigh the losses, whose part for a topic is of the order of λ/K times the number of
+    documents: weights would stay near 0, and topics would not learn the classes. It is a quarter at the least.
+    """
+    most = (loss_weight / 1.6) ** 2
+    positive = targets.target[weights_of(targets) > 0] > 0
+    n = min(0.5 * len(positive), 10.0 * float(positive.sum(axis=0).mean()))
+    return min(most, max(0.25 * most, loss_weight * n / n_topics))
+
+
 def without_missing(y: Any) -> tuple[Any, BoolArray]:
     """The same with another document's target where one is missing (None, NaN, a row of NaN), and where [D] that is.
 
     Nothing is replaced if all are missing, or none.
     """
+    missing: BoolArray
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind == "f":
-        missing = np.isnan(y).all(axis=1)
-        return (np.where(missing[:, None], 0.0, y) if not missing.all() else y), missing
+        missing = np.asarray(np.isnan(y).all(axis=1))
+        return (y if missing.all() else np.where(missing[:, None], 0.0, y)), missing
     plain = isinstance(y, list | tuple) or (getattr(y, "ndim", 0) == 1 and not np.ma.isMaskedArray(y))
-    entries = list(y) if plain and getattr(y, "dtype", np.dtype(object)) not in _NEVER_MISSING else []
+    whole = isinstance(y, np.ndarray) and y.dtype.kind in "biuU"
+    entries = list(y) if plain and not whole else []
     missing = np.array([is_missing(own) for own in entries], bool)
     if not missing.any() or missing.all():
         return y, missing
@@ -81,7 +94,9 @@ def _with_sample_weight(targets: Targets, sample_weight: Any) -> Targets:
     if given.shape not in ((), (n_docs,)):
         raise InputError(f"sample_weight has shape {given.shape}; expected ({n_docs},), one weight per document.")
     if not np.all((given >= 0) & (given <= MOST)):
-        raise InputError(f"sample_weight has a weight that is not from 0 to {MOST:g}; give one such number per document.")
+        raise InputError(
+            f"sample_weight has a weight that is not from 0 to {MOST:g}; give one such number per document."
+        )
     weight = weights_of(targets) * given
     if not weight.any():
         raise InputError("all documents with a target have weight 0; at least one must count.")
@@ -220,7 +235,7 @@ def class_weights(given: Any, targets: Targets) -> FloatArray:
         if given != "balanced":
             raise InputError(f"class_weight={given!r} is not known; give 'balanced', or weights by class name.")
         if targets.kind == "multilabel":
-            return np.where(positive, n / (2.0 * np.maximum(own, 1)), n / (2.0 * np.maximum(n - own, 1)))
+            return np.asarray(np.where(positive, n / (2.0 * np.maximum(own, 1)), n / (2.0 * np.maximum(n - own, 1))))
         by_class = n / (len(classes) * np.maximum(np.array([n - own[0], own[0]]) if both else own, 1))
     else:
         by_class = _weights_by_name(given, classes)
@@ -236,9 +251,7 @@ def _weights_by_name(given: Any, classes: list[Any]) -> FloatArray:
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError("class_weight must be 'balanced' or map class names to weights.") from error
     if unknown or not np.all((by_class >= 0) & (by_class <= MOST)):
-        what = (
-            f"names {unknown[0]!r}, which is no class" if unknown else f"has a weight that is not from 0 to {MOST:g}"
-        )
+        what = f"names {unknown[0]!r}, which is no class" if unknown else f"has a weight that is not from 0 to {MOST:g}"
         raise InputError(f"class_weight {what}; the classes are {', '.join(map(repr, classes[:20]))}.")
     return by_class
 

@@ -5,14 +5,20 @@ So both are left out here. A document's words leave the counts of one sample, φ
 are found as those of a new document are, without its label.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from topicloom._types import FloatArray
+from topicloom._types import BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.expected_counts import MAX_ITER, TOL, Ending, Words, expect_all
 from topicloom.engine.prior import DocumentPrior, Prior
+from topicloom.engine.run import Chain
+from topicloom.engine.threads import run_parallel
+from topicloom.medlda.refit import refit
 from topicloom.medlda.state import MedState
 from topicloom.numerics.jit import as_input
+from topicloom.numerics.product import product
 
 _ROOM = 4_000_000  # numbers in a part's table of topics
 
@@ -54,3 +60,25 @@ def _expect_part(
     part = Words(words.ptr[first : stop + 1] - begin, np.arange(len(word), dtype=np.int32), words.count[begin:end])
     of_documents = DocumentPrior(prior.alpha, prior.alpha_row[first:stop])
     return expect_all(part, phi, of_documents, False, Ending(0.0, 2.0 * TOL, MAX_ITER), n_jobs)
+
+
+def refit_chains(
+    corpus: Corpus, chains: Sequence[Chain], serves: Sequence[list[int]], losses: Sequence[int], target: FloatArray,
+    weight: FloatArray, known: BoolArray, n_jobs: int,
+) -> tuple[FloatArray, list[FloatArray]]:  # fmt: skip
+    """Weights of each chain for the tasks that it ``serves``, and f [D, tasks] summed over the chains.
+
+    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks].
+    """
+
+    def one(index: int) -> tuple[FloatArray, FloatArray]:
+        chain, tasks = chains[index], serves[index]
+        share = unseen_shares(corpus, chain.state, chain.prior, n_jobs if len(chains) == 1 else 1)
+        eta = refit(share[known], target[known][:, tasks], weight[known][:, tasks], losses[index])
+        return eta, product(share, eta)
+
+    found = run_parallel(one, range(len(chains)), n_jobs)
+    said = np.zeros(target.shape)
+    for tasks, (_, values) in zip(serves, found, strict=True):
+        said[:, tasks] += values
+    return said, [eta for eta, _ in found]
