@@ -53,7 +53,8 @@ def test_missing_corpora_are_told(data: Path) -> None:
 
 def test_the_papers_settings() -> None:
     model = _light_medlda.classifier(20, 25, 102.4)
-    assert model._precision() == pytest.approx(4096)
+    assert model.weight_precision == pytest.approx(4096)
+    assert not model.calibrate
     assert model.doc_topic_prior == pytest.approx(0.32)
     assert model._sampling() == {"n_mh": 6, "n_gibbs": 2, "composition": "mixture"}
     assert model.topic_word_prior == 0.01
