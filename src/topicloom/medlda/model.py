@@ -43,7 +43,8 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     together. Empty documents have no loss.
 
     Warning: a class with few documents, or with few beside the others, may get no topic of its own and is then never
-    predicted. Look at ``label_report`` of held-out documents, class by class.
+    predicted. A ``LostClassesWarning`` says so if it happens on the training documents. Look at ``label_report`` of
+    held-out documents, class by class.
 
     Parameters
     ----------
@@ -55,14 +56,15 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         For more than two classes, and for label sets. "multitask" has one classifier per class over topics that all
         share. "ovr" fits separate topics for each class against the rest.
     class_weight : "balanced" or dict, optional
-        Weights of the loss by class name, for the class's own documents in its own task. Warning: with label sets
-        "balanced" weighs labels against each other, not a label's documents against those without it, so that
-        predictions may get worse. Compare on held-out documents, or give weights by name.
+        Weights of the loss by class name, for the class's own documents in its own task. With label sets "balanced"
+        gives the documents with a label and those without it the same weight in total.
     loss_weight : float, default=102.4
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), optional
         β, from 1e-12 to 1e12. None is 0.1.
     {shared}
+    n_chains : int, default=1
+        Independent chains, whose predictions are averaged.
     {run}
 
     Attributes

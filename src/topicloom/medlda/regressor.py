@@ -35,15 +35,13 @@ class MedLDARegressor(SupervisedTopics):
         Errors up to ``epsilon`` are free, larger ones count by their size.
     epsilon : float, default=0.001
         Error without loss, in the unit of ``y``.
-    calibrate : bool, default=True
-        Whether to put predictions on the scale of ``y``, by a line through the predictions for the training documents
-        that are made without their numbers. Topics of the fit have seen the numbers, so uncalibrated predictions of new
-        documents stay too close to the mean.
     loss_weight : float, default=30
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), default=0.3
         β, from 1e-12 to 1e12.
     {shared}
+    n_chains : int, default=4
+        Independent chains, whose predictions are averaged.
     {run}
 
     Attributes
