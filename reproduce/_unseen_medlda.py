@@ -1,4 +1,4 @@
-"""MedLDA at its defaults beside LDA with a linear model on its topics, on documents that were not used to choose them."""
+"""MedLDA at its defaults beside LDA with a linear model on its topics, and a linear model on tf-idf."""
 
 import numpy as np
 

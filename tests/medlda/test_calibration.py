@@ -1,4 +1,4 @@
-"""Weights that are refit on topics found without labels: the shares, the minimum, thresholds, missing targets, weights."""
+"""Weights refit on topics found without labels: the shares, the minimum, thresholds, missing targets, weights."""
 
 from typing import Any
 
@@ -187,7 +187,7 @@ def test_weights_of_documents(data: Data, tmp_path: Any) -> None:
     for wrong, message in (
         ([1.0, 2.0], r"sample_weight has shape \(2,\); expected \(260,\)"),
         (np.full(260, -1.0), "a weight that is not from 0"),
-        (np.zeros(260), "all documents with a target have weight 0"),
+        (np.zeros(260), "sample_weight is zero for all documents"),
         (["a"] * 260, "entry 0"),
     ):
         with pytest.raises(InputError, match=message):

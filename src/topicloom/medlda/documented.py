@@ -6,8 +6,8 @@ weight_precision : float, optional
     topics, λn/K: n is the lesser of half the documents and ten times the mean number per class. It is a quarter of
     (λ/1.6)² at the least.
 calibrate : bool, default=True
-    Whether to refit the weights on topics of the training documents that are found as if the documents were new: without
-    their labels, and with their own words taken out of the topics. False keeps the means of the weights drawn.
+    Whether to refit the weights on topics of the training documents that are found as if these were new: without their
+    labels, and with their own words taken out of the topics. False keeps the means of the weights drawn.
 doc_topic_prior : float or array of shape (n_components,), optional
     α, from 1e-12 to 1e12. None is 6.4/K.
 sampler : {"auto", "mh", "dense"}, default="auto"

@@ -25,17 +25,9 @@ from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import resolve_jobs
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
+from topicloom.medlda import sampler as _samplers
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
-from topicloom.medlda.sampler import (
-    COMPOSITIONS,
-    SAMPLERS,
-    Options,
-    SupervisedSamplerOptions,
-    Tasks,
-    medlda_sampler,
-    value_probe_names,
-)
 from topicloom.medlda.targets import Kind, Targets
 from topicloom.medlda.unseen import refit_chains
 from topicloom.numerics.product import product
@@ -49,7 +41,7 @@ class SupervisedTopics(TopicModel):
 
     _KINDS: ClassVar[tuple[Kind, ...]]
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
-        "sampler": parameters.choice(SAMPLERS),
+        "sampler": parameters.choice(_samplers.SAMPLERS),
         "loss_weight": parameters.positive,
         "weight_precision": parameters.or_none(parameters.positive),
         "calibrate": parameters.flag,
@@ -59,7 +51,7 @@ class SupervisedTopics(TopicModel):
         "sampler_options": {
             "n_mh": parameters.Option(6, parameters.whole(1)),
             "n_gibbs": parameters.Option(2, parameters.whole(1)),
-            "composition": parameters.Option("mixture", parameters.choice(COMPOSITIONS)),
+            "composition": parameters.Option("mixture", parameters.choice(_samplers.COMPOSITIONS)),
         },
     }
 
@@ -81,7 +73,7 @@ class SupervisedTopics(TopicModel):
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         sampler: Literal["auto", "mh", "dense"] = "auto",
-        sampler_options: SupervisedSamplerOptions | None = None,
+        sampler_options: _samplers.SupervisedSamplerOptions | None = None,
         estimator: Estimator = "standard",
         max_iter: MaxIter = 40,
         burn_in: int | None = 20,
@@ -237,12 +229,14 @@ class SupervisedTopics(TopicModel):
 
     def _sampler_for(self, targets: Targets) -> Sampler:
         weight = self.loss_weight * self._task_weights(targets)
-        tasks = Tasks(
+        tasks = _samplers.Tasks(
             targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(targets),
             self._task_groups(targets), targets.scale,
         )  # fmt: skip
         own = self._sampling()
-        return medlda_sampler(tasks, Options(self.sampler, own["composition"], own["n_gibbs"], self.n_chains))
+        return _samplers.medlda_sampler(
+            tasks, _samplers.Options(self.sampler, own["composition"], own["n_gibbs"], self.n_chains)
+        )
 
     def _chain_sampler(self) -> Sampler:
         return self._sampler_for(self._training_targets())
@@ -272,7 +266,7 @@ class SupervisedTopics(TopicModel):
         return SUPERVISED
 
     def _probe_names(self) -> list[str]:
-        return [*super()._probe_names(), *value_probe_names(self.corpus_, len(self._groups[0]))]
+        return [*super()._probe_names(), *_samplers.value_probe_names(self.corpus_, len(self._groups[0]))]
 
     def _chain_groups(self, n_chains: int) -> list[list[int]]:
         n = self.n_chains

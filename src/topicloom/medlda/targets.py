@@ -99,7 +99,7 @@ def _with_sample_weight(targets: Targets, sample_weight: Any) -> Targets:
         )
     weight = weights_of(targets) * given
     if not weight.any():
-        raise InputError("all documents with a target have weight 0; at least one must count.")
+        raise InputError("sample_weight is zero for all documents with a target; at least one must count.")
     return targets._replace(weight=weight)
 
 
