@@ -222,7 +222,6 @@ class SupervisedTopics(TopicModel):
         return make_prior(alpha, beta, corpus.n_docs)
 
     def _precision(self, targets: Targets) -> float:
-        """ν: as given, or found."""
         if self.weight_precision is not None:
             return self.weight_precision
         return _targets.hinge_precision(targets, self.loss_weight, self.n_components) if self.loss == "hinge" else 1.0
@@ -273,7 +272,7 @@ class SupervisedTopics(TopicModel):
         return [list(range(first, first + n)) for first in range(0, n_chains, n)]
 
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
-        """What a subclass publishes; ``said`` is f [D, tasks] of the training documents."""
+        """What a subclass publishes; ``said`` is f of the training documents."""
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
