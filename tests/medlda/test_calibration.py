@@ -129,6 +129,18 @@ def test_thresholds_have_the_largest_f1() -> None:
     assert found[3] == 0  # too few documents have it
 
 
+def test_scores_of_label_sets_are_moved_to_their_thresholds(data: Data) -> None:
+    sets = [[name, "all"] if d % 5 else [name] for d, name in enumerate(data.names)]
+    model, plain = (classifier(calibrate=given, n_chains=2, **FEW).fit(data.X, sets) for given in (True, False))
+    known, target = data.X.sum(axis=1) > 0, plain._training_targets().target
+    shares = [unseen_shares(model.corpus_, chain.state, chain.prior, 1) for chain in model.chains_]
+    etas = [refit(own[known], target[known], np.ones((259, 4)), LOGISTIC) for own in shares]
+    said = (shares[0] @ etas[0] + shares[1] @ etas[1]) / 2
+    thresholds = best_thresholds(said[known], target[known] > 0)
+    for found, eta in zip(model._etas, etas, strict=True):
+        np.testing.assert_allclose(found, eta - thresholds, rtol=1e-6, atol=1e-8)
+
+
 # -- missing targets and weights -------------------------------------------------------------------------------------
 
 

@@ -136,9 +136,11 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.classes_, known = targets.classes, _targets.known(targets, self.corpus_)
         positive = targets.target[known] > 0
-        self._thresholds = np.zeros(positive.shape[1])
-        if self.calibrate and self._kind == "multilabel":
-            self._thresholds = best_thresholds(said[known], positive)
+        if self.calibrate and self._kind == "multilabel" and self.loss == "hinge":
+            thresholds = best_thresholds(said[known], positive)
+            said = said - thresholds
+            for index, eta in enumerate(self._etas):  # shares sum to 1, so this moves each score
+                eta -= thresholds[self._groups[index // self.n_chains]]
         self._check_classes(self._chosen(said[known]), positive)
 
     def _check_classes(self, chosen: BoolArray, positive: BoolArray) -> None:
@@ -257,7 +259,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     def _choose(self, values: FloatArray) -> AnyArray:
         if self._kind == "multilabel":
-            return (values > self._thresholds).astype(np.int64)
+            return (values > 0).astype(np.int64)
         number = (values[:, 0] > 0).astype(np.int64) if self._kind == "binary" else np.argmax(values, axis=1)
         return np.asarray(self.classes_[number])
 
@@ -292,9 +294,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         if self._kind != "multilabel":
             return [(name,) for name in self._choose(values).tolist()]
         names, order = self.classes_.tolist(), np.argsort(-values, axis=1, kind="stable")
-        return [
-            tuple(names[c] for c in row if values[d, c] > self._thresholds[c]) for d, row in enumerate(order.tolist())
-        ]
+        return [tuple(names[c] for c in row if values[d, c] > 0) for d, row in enumerate(order.tolist())]
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Accuracy, or micro-F1 for label sets.
@@ -358,7 +358,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     def _own_arrays(self) -> dict[str, AnyArray]:
         kinds = ["binary", "multiclass", "multilabel"]
         own = {"classes": _labels.classes_to_bytes(self.classes_), "kind": np.array([kinds.index(self._kind)])}
-        return super()._own_arrays() | own | {"thresholds": self._thresholds}
+        return super()._own_arrays() | own
 
     def _check_own(self, file: Contents) -> None:
         _stored_checks.check_classifier(file, self.n_chains)
@@ -368,7 +368,6 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         super()._set_own_arrays(arrays)
         self.classes_ = _labels.classes_from_bytes(arrays["classes"])
         self._kind = ["binary", "multiclass", "multilabel"][int(arrays["kind"][0])]
-        self._thresholds = arrays.get("thresholds", np.zeros(sum(map(len, self._groups))))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags

@@ -38,7 +38,6 @@ def check_classifier(file: Contents, n_chains: Any) -> None:
     file.expect({"kind": Expected("i", (1,), low=0, high=2)})
     kind = ("binary", "multiclass", "multilabel")[int(file.arrays["kind"][0])]
     _check_tasks(file, kind, len(classes), file.sizes["tasks"])
-    file.expect({"thresholds": Expected("f8", ("tasks",), optional=True)})  # not in files of earlier versions
 
 
 def _check_tasks(file: Contents, kind: str, n_classes: int, n_tasks: int) -> None:
