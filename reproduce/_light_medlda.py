@@ -27,6 +27,7 @@ class Options:
     labels: str = "reuters21578"
     numbers: Sequence[str] = ("movie_scale", "yelp")
     topics: Sequence[int] | None = None
+    others: Sequence[str] = ("news16", "bbc")
     runs: int = 1
     quick: bool = False
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reproduce._common import load_split, note, table
+from reproduce._common import load, load_split, note, table
 from reproduce._light_medlda import Options, one_class, ridge_r2, svm_accuracy
 from topicloom import LDA, MedLDAClassifier, MedLDARegressor
 from topicloom.corpus import Corpus
@@ -10,7 +10,7 @@ from topicloom.corpus import Corpus
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 
 
-def _halves(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+def _parts(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     """70 % of the documents to learn from, 30 % to predict, drawn at random."""
     order = np.random.default_rng(seed).permutation(corpus.n_docs)
     n_test = int(0.3 * corpus.n_docs)
@@ -29,16 +29,17 @@ def lda_r2(k: int, train: Corpus, test: Corpus, seed: int) -> float:
 def lda_accuracy(k: int, train: Corpus, test: Corpus, seed: int) -> float:
     """Logistic regression on LDA's topics; the penalty is chosen on the training documents."""
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, KFold
 
     lda = LDA(k, random_state=seed).fit(train)
-    search = GridSearchCV(LogisticRegression(max_iter=300), {"C": PENALTIES}, cv=3)
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": PENALTIES}, cv=folds)
     search.fit(lda.transform(train), one_class(train))
     return float(search.score(lda.transform(test), one_class(test)))
 
 
 def topics_of_many(options: Options) -> str:
-    """One chain on the corpus of classes, at the defaults."""
+    """One chain on the corpus of classes, seed 0, at the defaults."""
     train, test, _ = load_split(options.data, options.classes)
     rows = []
     for k in options.sizes([40, 60, 100, 150, 200, 400]):
@@ -52,8 +53,6 @@ def topics_of_many(options: Options) -> str:
 
 def beside_lda(options: Options) -> str:
     """R² on splits at random; accuracy on the published split, or one at random."""
-    from reproduce._common import load
-
     rows: list[list[object]] = []
     few = {"max_iter": 4, "burn_in": 2} if options.quick else {}
     for name in options.numbers:
@@ -61,7 +60,7 @@ def beside_lda(options: Options) -> str:
         for k in options.sizes([10, 20, 40]):
             found = []
             for seed in range(options.runs):
-                train, test = _halves(corpus, seed)
+                train, test = _parts(corpus, seed)
                 model = MedLDARegressor(k, random_state=seed, **few).fit(train)
                 found.append((model.score(test), lda_r2(k, train, test, seed), ridge_r2(train, test)))
                 note(f"{name}, K = {k}: {found[-1]}")

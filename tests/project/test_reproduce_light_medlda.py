@@ -32,10 +32,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.filterwarnings("ignore::topicloom.errors.LostClassesWarning")
 def test_every_section_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     light_medlda.main(
         ["--data", str(data), "--classes", "classes", "--pair", "c0", "c1", "--labels", "sets", "--numbers", "numbers",
-         "--quick", "--runs", "2"]
+         "--others", "--quick", "--runs", "2"]
     )  # fmt: skip
     text = capsys.readouterr().out
     for title, _ in light_medlda.PARTS.values():
