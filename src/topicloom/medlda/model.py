@@ -26,7 +26,7 @@ from topicloom.medlda.documented import SHARED
 from topicloom.medlda.refit import LOGISTIC, SOFTMAX
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
-from topicloom.medlda.thresholds import best_thresholds
+from topicloom.medlda.thresholds import FEWEST, best_thresholds
 
 
 def _gives_probabilities(model: Any) -> bool:
@@ -144,10 +144,11 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         self._check_classes(self._chosen(said[known]), positive)
 
     def _check_classes(self, chosen: BoolArray, positive: BoolArray) -> None:
-        """Warn of classes that are never predicted for the documents of the fit."""
+        """Warn of classes that are never predicted for the documents of the fit, rare labels of sets aside."""
         if self._kind == "binary":
             positive = np.hstack([~positive, positive])
-        lost = np.flatnonzero(positive.any(axis=0) & ~chosen.any(axis=0))
+        least = FEWEST if self._kind == "multilabel" else 1
+        lost = np.flatnonzero((positive.sum(axis=0) >= least) & ~chosen.any(axis=0))
         if len(lost) > 0:
             names = ", ".join(shown(name) for name in self.classes_[lost[:5]].tolist())
             what = f"{names}{', …' if len(lost) > 5 else ''} ({counted(int(positive[:, lost].sum()), 'documents')})"
