@@ -354,7 +354,14 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
-        return {"calibrate": False, **params}  # as it was in earlier versions
+        if "calibrate" in params:
+            return params
+        params = params | {"calibrate": False}  # and priors are as they were in earlier versions
+        if params.get("topic_word_prior") is None:
+            params["topic_word_prior"] = 0.01
+        if params.get("weight_precision") is None and params.get("loss", "hinge") == "hinge":
+            params["weight_precision"] = (params.get("loss_weight", 102.4) / 1.6) ** 2
+        return params
 
     def _own_arrays(self) -> dict[str, AnyArray]:
         kinds = ["binary", "multiclass", "multilabel"]
