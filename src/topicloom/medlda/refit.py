@@ -17,7 +17,7 @@ from topicloom.numerics.product import product
 
 SOFTMAX, LOGISTIC, SQUARED = 0, 1, 2
 _BEND = (0.5, 0.25, 1.0)
-PRECISION = 0.3  # ν: of shares and numbers of variance 1, chosen by cross-validation (docs/papers/light_medlda.md)
+PRECISION = 0.3  # ν: of shares and numbers of variance 1, from 0.1 to 1 held-out scores hardly differ
 _STEPS = 300
 _TOL = 1e-7  # of the objective per document that a step may still promise
 
