@@ -14,7 +14,7 @@ from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 
-PREDICT = {"burn_in": 20, "thin": 2, "n_samples": 5}
+PREDICT = {"method": "gibbs", "burn_in": 20, "thin": 2, "n_samples": 5}
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Options:
     labels: str = "reuters21578"
     numbers: Sequence[str] = ("movie_scale", "yelp")
     topics: Sequence[int] | None = None
+    others: Sequence[str] = ("news16", "bbc")
     runs: int = 1
     quick: bool = False
 
@@ -92,8 +93,9 @@ def measure(model: Any, train: Corpus, test: Corpus, runs: int, name: str) -> Fi
 
 def classifier(k: int, sweeps: int, loss_weight: float, alpha_sum: float = 6.4, **others: Any) -> MedLDAClassifier:
     """The paper's settings: symmetric α, β = 0.01, the last five samples, one thread."""
+    nu = {} if others.get("loss") == "logistic" else {"weight_precision": (loss_weight / 1.6) ** 2}
     given: dict[str, Any] = {
-        "loss_weight": loss_weight, "doc_topic_prior": alpha_sum / k,
+        **nu, "loss_weight": loss_weight, "doc_topic_prior": alpha_sum / k, "calibrate": False,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "thin": 1,
         "trace_every": sweeps, "predict_options": PREDICT, **others,
     }  # fmt: skip
@@ -104,7 +106,7 @@ def regressor(k: int, sweeps: int, loss_weight: float, **others: Any) -> MedLDAR
     given: dict[str, Any] = {
         "loss_weight": loss_weight, "epsilon": 1e-3, "doc_topic_prior": 6.4 / k,
         "topic_word_prior": 0.01, "sampler": "mh", "max_iter": sweeps, "burn_in": max(sweeps - 4, 1), "thin": 1,
-        "trace_every": sweeps, "calibrate": False, "predict_options": PREDICT, **others,
+        "trace_every": sweeps, "calibrate": False, "n_chains": 1, "predict_options": PREDICT, **others,
     }  # fmt: skip
     return MedLDARegressor(k, **given)
 

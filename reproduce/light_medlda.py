@@ -25,12 +25,14 @@ from reproduce._light_medlda import (
     ridge_r2,
     svm_accuracy,
 )
+from reproduce._unseen_medlda import beside_lda, topics_of_many
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.medlda.sampler import COMPOSITIONS
 
 SECTIONS = (
     "binary", "multitask", "ovr", "labels", "logistic", "regression", "compositions", "steps", "rounds", "best",
+    "topics", "beside",
 )  # fmt: skip
 SAMPLERS = "mh", "dense"
 HEAD = ["K", "accuracy, mh", "s", "accuracy, dense", "s"]
@@ -202,6 +204,8 @@ PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "steps": ("Metropolis-Hastings steps (figure 7)", steps),
     "rounds": ("Rounds over the weights (figure 8)", rounds),
     "best": ("With our settings", best),
+    "topics": ("Numbers of topics, at the defaults", topics_of_many),
+    "beside": ("At the defaults, beside LDA with a linear model", beside_lda),
 }
 
 
@@ -212,6 +216,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--pair", nargs=2, default=["alt.atheism", "talk.religion.misc"], help="two of its classes")
     parser.add_argument("--labels", default="reuters21578", help="corpus with label sets")
     parser.add_argument("--numbers", nargs="*", default=["movie_scale", "yelp"], help="corpora with responses")
+    parser.add_argument("--others", nargs="*", default=["news16", "bbc"], help="more corpora with one class a document")
     parser.add_argument("--topics", type=int, nargs="+", help="numbers of topics, in place of each section's own")
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=1, help="seeds that each entry is the mean over")
@@ -219,14 +224,14 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     given = parser.parse_args(arguments)
     if given.runs < 1:
         parser.error("--runs must be at least 1")
-    missing = sorted(
-        name for name in {given.classes, given.labels, *given.numbers} if not (given.data / name).is_dir()
-    )  # fmt: skip
+    wanted = {given.classes, given.labels, *given.numbers, *given.others}
+    missing = sorted(name for name in wanted if not (given.data / name).is_dir())
     if missing:
         parser.error(f"{given.data} has no folder {', '.join(missing)}")
     options = Options(
-        given.data, given.classes, tuple(given.pair), given.labels, given.numbers, given.topics, given.runs, given.quick
-    )
+        given.data, given.classes, tuple(given.pair), given.labels, given.numbers, given.topics, given.others,
+        given.runs, given.quick,
+    )  # fmt: skip
     return options, [name for name in SECTIONS if name in given.sections]
 
 

@@ -159,6 +159,13 @@ class WorkersLostWarning(UserWarning):
     """
 
 
+class LostClassesWarning(UserWarning):
+    """A fitted classifier never predicts some classes, not even for the documents that it has learned from.
+
+    They have no topic of their own. More topics, sweeps or chains can help, or weights of the classes.
+    """
+
+
 class PriorsWarning(UserWarning):
     """The learned priors outweigh the data, which are too few to determine them.
 

@@ -221,6 +221,7 @@ def read_anew(model: Any, arrays: dict[str, Any]) -> Any:
     return found
 
 
+@pytest.mark.filterwarnings("ignore::topicloom.errors.LostClassesWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_fingerprint_covers_every_number_of_a_models_file(name: str, tmp_path: Path) -> None:
     model = MODELS[name]()
@@ -235,6 +236,7 @@ def test_a_fingerprint_covers_every_number_of_a_models_file(name: str, tmp_path:
         assert read_anew(model, arrays | {key: changed(arrays[key])}).fingerprint_ != whole, key
 
 
+@pytest.mark.filterwarnings("ignore::topicloom.errors.LostClassesWarning")
 @pytest.mark.parametrize("name", PREDICTED_WITH)
 def test_a_fingerprint_covers_every_number_that_is_predicted_with(name: str) -> None:
     model = MODELS[name]()
@@ -276,6 +278,7 @@ CHAINS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::topicloom.errors.LostClassesWarning")
 @pytest.mark.parametrize("name", CHAINS)
 def test_burn_in_and_estimator_change_what_is_computed_and_never_the_chain(name: str) -> None:
     options = [{"burn_in": None}, {"burn_in": 1}, {"burn_in": 4, "estimator": "standard"}]

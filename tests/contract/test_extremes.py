@@ -178,7 +178,9 @@ SPOILT = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::topicloom.errors.AlikeTopicsWarning")
+@pytest.mark.filterwarnings(
+    "ignore::topicloom.errors.AlikeTopicsWarning", "ignore::topicloom.errors.LostClassesWarning"
+)
 @pytest.mark.parametrize(("model", "options"), SPOILT, ids=str)
 def test_a_model_with_a_number_that_is_not_finite_is_not_published(
     model: str, options: dict[str, Any], tmp_path: Path

@@ -352,6 +352,9 @@ WARNED: dict[str, tuple[type[Warning], str]] = {
                                   "CompoundLDA(2, topic_word_prior=1e6, **QUICK).fit_transform(CORPUS, CLASSES)"),
     "workers": (errors.WorkersLostWarning, "with losing_a_worker(): LDA(2, **QUICK).fit(CORPUS)"),
     "names of another chain": (errors.TopicNamesWarning, "fitted._keep_names(names.SavedNames(1, ('a', 'b')))"),
+    "lost classes": (errors.LostClassesWarning,
+                     "MedLDAClassifier(2, **SAMPLED).fit(['river', 'bank'] * 30 + ['river'] * 2, "
+                     "['x', 'y'] * 30 + ['rare'] * 2)"),
     "priors": (errors.PriorsWarning,
                "VariationalLDA(2, method='cvb0', topic_word_prior=1e-6, tol=0, **QUICK).fit(LIGHT)"),
     "not converged": (ConvergenceWarning, "VariationalLDA(2, method='vb', tol=1e-12, **QUICK).fit(CORPUS)"),

@@ -20,7 +20,7 @@ from topicloom.errors import InputError, InputTypeError
 from topicloom.files.manifests import signed
 
 MODELS = {name: getattr(topicloom, name) for name in models.__all__}
-MOST = {**dict.fromkeys(MODELS, 24), "DependencyLDA": 26, "CompoundLDA": 27}
+MOST = {**dict.fromkeys(MODELS, 24), "DependencyLDA": 26, "CompoundLDA": 27, "MedLDAClassifier": 25}
 OPTIONS = [(name, option) for name, model in MODELS.items() for option in model._OPTIONS]
 COUNTS = np.random.default_rng(0).poisson(1.0, (30, 12))
 COUNTS[:, 0] += 1
@@ -53,6 +53,7 @@ OTHER_TYPES = {
 OTHER_DEFAULTS = {
     "n_components", "method", "sampler", "loss", "loss_weight", "topic_word_prior", "n_shards",
     "estimator", "max_iter", "burn_in", "thin",  # a supervised chain settles in fewer sweeps, and keeps samples
+    "n_chains",  # one chain for numbers is noisy
 }  # fmt: skip
 
 

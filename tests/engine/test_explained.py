@@ -203,7 +203,7 @@ def test_words_that_count_themselves_are_rejected() -> None:
 
 
 def test_contributions_that_are_not_divided_by_the_length_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    mutant = mutate("medlda.supervised", ("self._found_with(index)) / lengths", "self._found_with(index))"))
+    mutant = mutate("medlda.supervised", ("self._found_with(index)) / of_words", "self._found_with(index))"))
     monkeypatch.setattr(topicloom.MedLDAClassifier, "_label_parts", mutant.SupervisedTopics._label_parts)
     with pytest.raises(AssertionError):
         test_contributions_to_labels_add_up_to_what_is_predicted("medlda classes")

@@ -17,6 +17,7 @@ TEXTS = ["goal match team", "vote law party", "atom quark field"] * 4
 SHORT = {"max_iter": 4, "burn_in": 2, "thin": 1, "random_state": 1, "predict_options": {"burn_in": 1, "n_samples": 1}}
 
 
+@pytest.mark.filterwarnings("ignore::topicloom.errors.LostClassesWarning")
 @pytest.mark.parametrize(
     ("y", "weights"),
     [

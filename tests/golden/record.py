@@ -158,14 +158,16 @@ def _labels() -> Iterator[Case]:
 
 
 def _supervised() -> Iterator[Case]:
-    few = {"n_components": 5, "burn_in": 4}
+    few: dict[str, Any] = {"n_components": 5, "burn_in": 4, "calibrate": False}
+    numbers = few | {"n_chains": 1}
+    few |= {"topic_word_prior": 0.01, "weight_precision": 4096.0}
     for sampler in ("mh", "dense"):
         for shards in (1, 2):
-            params = {**few, "sampler": sampler, "n_shards": shards}
-            for loss in ("hinge", "logistic"):
-                name = f"medlda {sampler} {loss} shards={shards}"
-                yield name, MedLDAClassifier, {**params, "loss": loss}, _classes
-            yield f"medlda regression {sampler} shards={shards}", MedLDARegressor, params, _numbers
+            how = {"sampler": sampler, "n_shards": shards}
+            for loss, nu in (("hinge", 4096.0), ("logistic", 1.0)):
+                params = few | how | {"loss": loss, "weight_precision": nu}
+                yield f"medlda {sampler} {loss} shards={shards}", MedLDAClassifier, params, _classes
+            yield f"medlda regression {sampler} shards={shards}", MedLDARegressor, numbers | how, _numbers
     for composition in ("cycle", "doc", "word", "exp"):
         name, options = f"medlda composition={composition}", {"composition": composition}
         yield name, MedLDAClassifier, {**few, "sampler": "mh", "sampler_options": options}, _classes

@@ -32,10 +32,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.filterwarnings("ignore::topicloom.errors.LostClassesWarning")
 def test_every_section_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     light_medlda.main(
         ["--data", str(data), "--classes", "classes", "--pair", "c0", "c1", "--labels", "sets", "--numbers", "numbers",
-         "--quick", "--runs", "2"]
+         "--others", "--quick", "--runs", "2"]
     )  # fmt: skip
     text = capsys.readouterr().out
     for title, _ in light_medlda.PARTS.values():
@@ -53,7 +54,8 @@ def test_missing_corpora_are_told(data: Path) -> None:
 
 def test_the_papers_settings() -> None:
     model = _light_medlda.classifier(20, 25, 102.4)
-    assert model._precision() == pytest.approx(4096)
+    assert model.weight_precision == pytest.approx(4096)
+    assert not model.calibrate
     assert model.doc_topic_prior == pytest.approx(0.32)
     assert model._sampling() == {"n_mh": 6, "n_gibbs": 2, "composition": "mixture"}
     assert model.topic_word_prior == 0.01

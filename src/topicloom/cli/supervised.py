@@ -34,7 +34,10 @@ class Supervision:
     sweeps: Sweeps = 40
     burn_in: Annotated[int, Option(help="Average over samples from this sweep on.")] = 20
     thin: Annotated[int, Option(help="Sweeps between the samples that are averaged.")] = 5
-    chains: Annotated[int, Option(help="Independent chains, whose predictions are averaged.")] = 1
+    chains: Annotated[
+        int | None,
+        Option(help="Independent chains, whose predictions are averaged (default: 1 for classes, 4 for numbers)."),
+    ] = None
     seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
     loss: Annotated[str | None, Option(help="Loss for classes: hinge or logistic.")] = None
     loss_weight: Annotated[float | None, Option(help="Weight of the loss relative to the words.")] = None
@@ -60,9 +63,11 @@ class Supervision:
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.topics is not None:
             given["n_components"] = self.topics
+        if self.chains is not None:
+            given["n_chains"] = self.chains
         kind: Any = MedLDAClassifier if self.task == "classes" else MedLDARegressor
         model: SupervisedTopics = kind(
-            max_iter=self.sweeps, burn_in=self.burn_in, thin=self.thin, n_chains=self.chains, random_state=self.seed,
+            max_iter=self.sweeps, burn_in=self.burn_in, thin=self.thin, random_state=self.seed,
             sampler=self.sampler, n_shards=self.shards, checkpoint_every=self.checkpoint_every, **given, **others,
         )  # fmt: skip
         return model

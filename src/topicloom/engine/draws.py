@@ -38,6 +38,11 @@ class Kinds(NamedTuple):
     parameters: tuple[str, ...]  # in the order in which a function is given them
     context: tuple[str, ...] = ()  # what a function may ask for, too, by the name of a keyword
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What a function gets without asking."""
+        return tuple(name for name in self.parameters if name not in self.context)
+
 
 TOPICS = Kinds(("theta", "phi"), ("alpha", "vocabulary"))
 
@@ -138,7 +143,7 @@ def _check_function(name: Any, function: Any, kinds: Kinds) -> None:
                 f"{where} is the model's own {name}; write {name!r} for it, or name your function otherwise."
             )
     elif function is not None and not callable(function):
-        raise InputError(f"{where}={shown(function)} must be a function of {', '.join(kinds.parameters)}.")
+        raise InputError(f"{where}={shown(function)} must be a function of {', '.join(kinds.given)}.")
     elif function is not None:
         _keywords(where, function, kinds)
 
@@ -249,7 +254,7 @@ class Draws:
         if not callable(function):
             return drawn.parameters[name].astype(np.float32)
         where = f"keep_draws[{name!r}]"
-        given = [drawn.parameters[parameter] for parameter in plan.kinds.parameters]
+        given = [drawn.parameters[parameter] for parameter in plan.kinds.given]
         for array in given:
             array.flags.writeable = False  # the next function is given the same
         more = {key: drawn.context[key] for key in _keywords(where, function, plan.kinds)}

@@ -2,7 +2,12 @@
 
 SHARED = """
 weight_precision : float, optional
-    ν, the prior precision of the weights η. None is (λ/1.6)² for the hinge loss and 1 for the others.
+    ν, the prior precision of the weights η. None is 1, and for the hinge loss (λ/1.6)² or, with few documents for many
+    topics, λn/K: n is the lesser of half the documents and ten times the mean number per class. It is a quarter of
+    (λ/1.6)² at the least.
+calibrate : bool, default=True
+    Whether to refit the weights on topics of the training documents that are found as if these were new: without their
+    labels, and with their own words taken out of the topics. False keeps the means of the weights drawn.
 doc_topic_prior : float or array of shape (n_components,), optional
     α, from 1e-12 to 1e12. None is 6.4/K.
 sampler : {"auto", "mh", "dense"}, default="auto"
@@ -20,9 +25,7 @@ burn_in : int, optional, default=20
 thin : int, default=5
     Sweeps from one kept sweep to the next.
 keep_draws : str, list of str or dict, optional
-    Draws to keep at these sweeps, as in ``LDA``.
-n_chains : int, default=1
-    Independent chains, whose predictions are averaged.
+    Draws to keep at these sweeps, as in ``LDA``, and "coef", the weights before calibration.
 n_shards : int, default=1
     Parts of a sweep, which threads can share. One part is exact. More are an approximation in the topic totals alone.
 predict_options : dict, optional

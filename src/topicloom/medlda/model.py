@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom.corpus._checks import shown
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import label_sets as _labels
@@ -17,12 +18,15 @@ from topicloom.engine.estimator import refused as _refused
 from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
 from topicloom.engine.estimator.parameters import plain
 from topicloom.engine.estimator.reported import ReportedLabels
+from topicloom.errors import LostClassesWarning, counted, warn
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
 from topicloom.medlda.documented import SHARED
+from topicloom.medlda.refit import LOGISTIC, SOFTMAX
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.medlda.thresholds import FEWEST, best_thresholds
 
 
 def _gives_probabilities(model: Any) -> bool:
@@ -39,7 +43,8 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     together. Empty documents have no loss.
 
     Warning: a class with few documents, or with few beside the others, may get no topic of its own and is then never
-    predicted. Look at ``label_report`` of held-out documents, class by class.
+    predicted. A ``LostClassesWarning`` says so if it happens on the training documents. Look at ``label_report`` of
+    held-out documents, class by class.
 
     Parameters
     ----------
@@ -51,14 +56,15 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         For more than two classes, and for label sets. "multitask" has one classifier per class over topics that all
         share. "ovr" fits separate topics for each class against the rest.
     class_weight : "balanced" or dict, optional
-        Weights of the loss by class name, for the class's own documents in its own task. Warning: with label sets
-        "balanced" weighs labels against each other, not a label's documents against those without it, so that
-        predictions may get worse. Compare on held-out documents, or give weights by name.
+        Weights of the loss by class name, for the class's own documents in its own task. With label sets "balanced"
+        gives the documents with a label and those without it the same weight in total.
     loss_weight : float, default=102.4
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), optional
-        β, from 1e-12 to 1e12. None is 0.01.
+        β, from 1e-12 to 1e12. None is 0.1.
     {shared}
+    n_chains : int, default=1
+        Independent chains, whose predictions are averaged.
     {run}
 
     Attributes
@@ -114,18 +120,48 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     # -- what is asked for ---------------------------------------------------------------------------------------
 
-    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
+    def _read_targets(self, y: Any, corpus: Corpus, missing: BoolArray) -> Targets:
         return _targets.read_classes(y, corpus)
 
-    def _task_weights(self, targets: Targets) -> FloatArray:
+    def _class_weights(self, targets: Targets) -> FloatArray:
         return _targets.class_weights(self.class_weight, targets)
 
     def _task_groups(self, targets: Targets) -> list[list[int]]:
         n = targets.target.shape[1]
         return [[c] for c in range(n)] if self.multi_class == "ovr" else [list(range(n))]
 
-    def _learn_more(self, targets: Targets) -> None:
-        self.classes_ = targets.classes
+    def _refit_loss(self, n_tasks: int) -> int:
+        return SOFTMAX if self._kind == "multiclass" and n_tasks > 1 else LOGISTIC
+
+    def _learn_more(self, targets: Targets, said: FloatArray) -> None:
+        self.classes_, known = targets.classes, _targets.known(targets, self.corpus_)
+        positive = targets.target[known] > 0
+        if self.calibrate and self._kind == "multilabel" and self.loss == "hinge":
+            thresholds = best_thresholds(said[known], positive)
+            said = said - thresholds
+            for index, eta in enumerate(self._etas):  # shares sum to 1, so this moves each score
+                eta -= thresholds[self._groups[index // self.n_chains]]
+        self._check_classes(self._chosen(said[known]), positive)
+
+    def _check_classes(self, chosen: BoolArray, positive: BoolArray) -> None:
+        """Warn of classes that are never predicted for the documents of the fit, rare labels of sets aside."""
+        if self._kind == "binary":
+            positive = np.hstack([~positive, positive])
+        least = FEWEST if self._kind == "multilabel" else 1
+        lost = np.flatnonzero((positive.sum(axis=0) >= least) & ~chosen.any(axis=0))
+        if len(lost) > 0:
+            names = ", ".join(shown(name) for name in self.classes_[lost[:5]].tolist())
+            what = f"{names}{', …' if len(lost) > 5 else ''} ({counted(int(positive[:, lost].sum()), 'documents')})"
+            warn(
+                f"never predicted, not even for the documents of the fit: {self._LABELS} {what}. Fit more topics, more "
+                'sweeps or several chains (n_chains=4), or try class_weight="balanced".',
+                LostClassesWarning,
+            )
+
+    def _chosen(self, values: FloatArray) -> BoolArray:
+        """What is predicted, as one column per class or label."""
+        answer = self._choose(values)
+        return answer.astype(bool) if self._kind == "multilabel" else answer[:, None] == self.classes_
 
     # -- predictions ---------------------------------------------------------------------------------------------
 
@@ -191,7 +227,11 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
         p: FloatArray = expit(values)
         if self._kind == "binary":
             return np.hstack([1.0 - p, p])
-        return p if self._kind == "multilabel" else p / p.sum(axis=1, keepdims=True)
+        if self._kind == "multilabel":
+            return p
+        if self.calibrate and len(self._groups) == 1:  # weights were refit for this
+            p = np.exp(values - values.max(axis=1, keepdims=True))
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any, **reading: Unpack[Reading]) -> AnyArray:
         """The class of each document, or its labels.
@@ -226,10 +266,7 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
 
     def _predictions(self, corpus: Corpus) -> tuple[BoolArray, FloatArray | None]:
         values = self._values(corpus)
-        answer = self._choose(values)
-        if self._kind != "multilabel":
-            answer = answer[:, None] == self.classes_
-        return answer.astype(bool), self._probability(values) if self.loss == "logistic" else None
+        return self._chosen(values), self._probability(values) if self.loss == "logistic" else None
 
     def predict_labels(self, X: Any, **reading: Unpack[Reading]) -> list[tuple[Any, ...]]:
         """Names of the predicted class or labels, best first.
@@ -317,6 +354,13 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     def _params_from(cls, params: dict[str, Any]) -> dict[str, Any]:
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
+        if "calibrate" in params:
+            return params
+        params = params | {"calibrate": False}  # and priors are as they were in earlier versions
+        if params.get("topic_word_prior") is None:
+            params["topic_word_prior"] = 0.01
+        if params.get("weight_precision") is None and params.get("loss", "hinge") == "hinge":
+            params["weight_precision"] = (params.get("loss_weight", 102.4) / 1.6) ** 2
         return params
 
     def _own_arrays(self) -> dict[str, AnyArray]:

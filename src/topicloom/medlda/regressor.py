@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import parameters
@@ -16,6 +16,7 @@ from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
 from topicloom.medlda.documented import SHARED
+from topicloom.medlda.refit import SQUARED
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
 
@@ -34,15 +35,13 @@ class MedLDARegressor(SupervisedTopics):
         Errors up to ``epsilon`` are free, larger ones count by their size.
     epsilon : float, default=0.001
         Error without loss, in the unit of ``y``.
-    calibrate : bool, default=True
-        Whether to put predictions on the scale of ``y``, by a line through the predictions for the training documents
-        that are made without their numbers. Topics of the fit have seen the numbers, so uncalibrated predictions of new
-        documents stay too close to the mean.
     loss_weight : float, default=30
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), default=0.3
         β, from 1e-12 to 1e12.
     {shared}
+    n_chains : int, default=4
+        Independent chains, whose predictions are averaged.
     {run}
 
     Attributes
@@ -77,7 +76,6 @@ class MedLDARegressor(SupervisedTopics):
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("epsilon_insensitive",)),
         "epsilon": parameters.number(0.0, _targets.LARGEST),
-        "calibrate": parameters.flag,
     }
 
     @parameters.with_parameters_of(SupervisedTopics)
@@ -87,33 +85,28 @@ class MedLDARegressor(SupervisedTopics):
         *,
         loss: Literal["epsilon_insensitive"] = "epsilon_insensitive",
         epsilon: float = 1e-3,
-        calibrate: bool = True,
         loss_weight: float = 30.0,
         topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
+        n_chains: int = 4,
         **others: Any,
     ) -> None:
-        super().__init__(n_components, loss_weight=loss_weight, topic_word_prior=topic_word_prior, **others)
+        super().__init__(
+            n_components, loss_weight=loss_weight, topic_word_prior=topic_word_prior, n_chains=n_chains, **others
+        )
         self.loss = loss
         self.epsilon = epsilon
-        self.calibrate = calibrate
 
-    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
-        return _targets.read_numbers(y, corpus)
+    def _read_targets(self, y: Any, corpus: Corpus, missing: BoolArray) -> Targets:
+        return _targets.read_numbers(y, corpus, missing)
 
     def _task_epsilon(self, targets: Targets) -> float:
         return self.epsilon / targets.scale
 
-    def _learn_more(self, targets: Targets) -> None:
+    def _refit_loss(self, n_tasks: int) -> int:
+        return SQUARED
+
+    def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.intercept_, self._scale = targets.centre, targets.scale
-        if not self.calibrate:
-            return
-        words = self.corpus_.doc_lengths > 0
-        said, true = self._values(self.corpus_)[words, 0], targets.target[words, 0]
-        spread = said - said.mean()
-        slope = float(np.sum(spread * true)) / max(float(np.sum(spread * spread)), 1e-300)  # no BLAS: same bits
-        if slope > 0:  # a line that falls would only say that nothing was learned
-            self.intercept_ += self._scale * (float(true.mean()) - slope * float(said.mean()))
-            self._scale *= slope
 
     @property
     def coef_(self) -> FloatArray:

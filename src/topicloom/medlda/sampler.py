@@ -7,14 +7,14 @@ run goes on from topics and weights alone. One chain serves one group of tasks, 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypedDict, cast
 
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
 from topicloom.corpus._checks import check_choice
 from topicloom.corpus.corpus import Corpus
-from topicloom.engine import estimates
+from topicloom.engine import draws, estimates
 from topicloom.engine.blocks import Block, Range, Tokens, tokens_of
 from topicloom.engine.checks import SUPERVISED, check_topics
 from topicloom.engine.estimates import ESTIMATORS, Counts, Estimator, soft_topic_counts
@@ -56,6 +56,7 @@ class Tasks(NamedTuple):
     epsilon: float
     nu: float
     groups: Sequence[Sequence[int]]  # tasks of each group; chain i serves group i // chains
+    scale: float = 1.0  # of numbers: weights that are kept as draws are in the unit of y
 
 
 class Options(NamedTuple):
@@ -65,6 +66,14 @@ class Options(NamedTuple):
     composition: str = "mixture"
     n_gibbs: int = 2
     n_chains: int = 1
+
+
+class SupervisedSamplerOptions(TypedDict, total=False):
+    """How topics and weights are drawn. What is left out is the model's default."""
+
+    n_mh: int  # steps per token of "mh"
+    n_gibbs: int  # rounds over the weights in a sweep
+    composition: Literal["mixture", "cycle", "doc", "word", "exp"]  # proposals of a token's steps
 
 
 class Losses(NamedTuple):
@@ -129,10 +138,19 @@ def medlda_sampler(tasks: Tasks, options: Options = Options()) -> Sampler:  # no
         found["probes"] = np.concatenate((found["probes"], value_probes(corpus, chain.state)))
         return found
 
+    def draw(corpus: Corpus, counts: Counts, prior: Prior, n_paths: int) -> draws.Drawn:
+        assert counts.eta is not None
+        found = draws.draw_topics(corpus, counts, prior, n_paths)
+        more = {"coef": tasks.scale * counts.eta.T / counts.n_samples}
+        return draws.Drawn({**found.parameters, **more}, {**found.context, **more})
+
+    def draw_shapes(corpus: Corpus, prior: Prior, n_paths: int) -> draws.Shapes:
+        return {**draws.topic_shapes(corpus, prior, n_paths), "coef": (len(tasks.groups[0]), prior.n_topics)}
+
     return Sampler(
         "medlda", init, restore, sweep, log_joint, conditional, exact=True, topic_counts=topic_counts,
         to_arrays=to_arrays, from_arrays=from_arrays, check=check, record=record, recorded=SUPERVISED,
-        more_probes=lambda corpus, state, extra: len(value_probes(corpus, state)),
+        draw=draw, draw_shapes=draw_shapes, more_probes=lambda corpus, state, extra: len(value_probes(corpus, state)),
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def check_targets(path: Path, arrays: Mapping[str, AnyArray], info: Any, n_docs:
     kind = file.choice("kind", kinds)
     file.number("centre")
     file.number("scale", positive=True)
-    file.expect({"target": Expected("f8", ("D", "tasks"))})
+    file.expect({"target": Expected("f8", ("D", "tasks")), "weight": Expected("f8", ("D",), low=0, optional=True)})
     target = arrays["target"]
     if len(target) != n_docs:
         raise StorageError(f"{path} has targets of {len(target)} documents; the corpus has {n_docs}.")

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from topicloom._types import AnyArray, FloatArray
+from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.frames import to_frame
 from topicloom.corpus.inputs import Reading
@@ -25,20 +25,13 @@ from topicloom.engine.stopping import MaxIter
 from topicloom.engine.threads import threads_for
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import TARGETS
+from topicloom.medlda import sampler as _samplers
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
-from topicloom.medlda.sampler import COMPOSITIONS, SAMPLERS, Options, Tasks, medlda_sampler, value_probe_names
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.medlda.unseen import refit_chains
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
-
-
-class SupervisedSamplerOptions(TypedDict, total=False):
-    """How topics and weights are drawn. What is left out is the model's default."""
-
-    n_mh: int  # steps per token of "mh"
-    n_gibbs: int  # rounds over the weights in a sweep
-    composition: Literal["mixture", "cycle", "doc", "word", "exp"]  # proposals of a token's steps
 
 
 class SupervisedTopics(TopicModel):
@@ -48,18 +41,21 @@ class SupervisedTopics(TopicModel):
 
     _KINDS: ClassVar[tuple[Kind, ...]]
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
-        "sampler": parameters.choice(SAMPLERS),
+        "sampler": parameters.choice(_samplers.SAMPLERS),
         "loss_weight": parameters.positive,
         "weight_precision": parameters.or_none(parameters.positive),
+        "calibrate": parameters.flag,
     }
     _OPTIONS: ClassVar[Mapping[str, parameters.Options]] = {
         "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=10, n_chains=1, estimator="cgs_p"),
         "sampler_options": {
             "n_mh": parameters.Option(6, parameters.whole(1)),
             "n_gibbs": parameters.Option(2, parameters.whole(1)),
-            "composition": parameters.Option("mixture", parameters.choice(COMPOSITIONS)),
+            "composition": parameters.Option("mixture", parameters.choice(_samplers.COMPOSITIONS)),
         },
     }
+
+    _DRAWS = draws.Kinds((*draws.TOPICS.parameters, "coef"), (*draws.TOPICS.context, "coef"))
 
     _targets: Targets | None  # of the training documents
     _kind: str
@@ -73,10 +69,11 @@ class SupervisedTopics(TopicModel):
         *,
         loss_weight: float,
         weight_precision: float | None = None,
+        calibrate: bool = True,
         doc_topic_prior: float | Sequence[float] | AnyArray | None = None,
         topic_word_prior: float | Sequence[float] | AnyArray | None = None,
         sampler: Literal["auto", "mh", "dense"] = "auto",
-        sampler_options: SupervisedSamplerOptions | None = None,
+        sampler_options: _samplers.SupervisedSamplerOptions | None = None,
         estimator: Estimator = "standard",
         max_iter: MaxIter = 40,
         burn_in: int | None = 20,
@@ -95,6 +92,7 @@ class SupervisedTopics(TopicModel):
         self.n_components = n_components
         self.loss_weight = loss_weight
         self.weight_precision = weight_precision
+        self.calibrate = calibrate
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.sampler = sampler
@@ -116,14 +114,22 @@ class SupervisedTopics(TopicModel):
 
     # -- what subclasses say -------------------------------------------------------------------------------------
 
-    def _read_targets(self, y: Any, corpus: Corpus) -> Targets:
+    def _read_targets(self, y: Any, corpus: Corpus, missing: BoolArray) -> Targets:
         raise NotImplementedError
 
-    def _task_weights(self, targets: Targets) -> FloatArray:
+    def _class_weights(self, targets: Targets) -> FloatArray:
         return np.ones(targets.target.shape)
+
+    def _task_weights(self, targets: Targets) -> FloatArray:
+        """The factor of each loss [D, tasks]."""
+        return self._class_weights(targets) * _targets.weights_of(targets)[:, None]
 
     def _task_groups(self, targets: Targets) -> list[list[int]]:
         return [list(range(targets.target.shape[1]))]
+
+    def _refit_loss(self, n_tasks: int) -> int:
+        """The loss by which the weights of so many tasks with the same topics are refit."""
+        raise NotImplementedError
 
     def _directions(self) -> list[tuple[Any, int, float]]:
         """Name, task and sign of what topics may push toward."""
@@ -134,7 +140,15 @@ class SupervisedTopics(TopicModel):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, callbacks: Sequence[Callback] = (), **reading: Unpack[Reading]) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        callbacks: Sequence[Callback] = (),
+        **reading: Unpack[Reading],
+    ) -> Self:
         """Learn topics, and how they predict ``y``.
 
         Parameters
@@ -144,7 +158,10 @@ class SupervisedTopics(TopicModel):
         y : classes, label sets or numbers, optional
             What is to be predicted: one class or number per document, a list of label names per document, or a matrix
             of documents × labels with 0 and 1. None takes it from the documents: ``fit(frame, text="body",
-            label="section")`` for classes, ``response="stars"`` for numbers.
+            label="section")`` for classes, ``response="stars"`` for numbers. Documents whose entry is None or NaN have
+            no loss: topics learn from their words alone.
+        sample_weight : array of shape (n_documents,), optional
+            Factors of the documents' losses, from 0 to 1e12. Words count alike. None is 1 for all.
         callbacks : sequence of callables, default=()
             Each is called with the chain after every sweep. A true answer stops the chain.
         **reading
@@ -170,7 +187,9 @@ class SupervisedTopics(TopicModel):
         seed = inputs.draw_seed(self.random_state)
         self._plan(seed)  # parameters first: they are quicker to check than data
         corpus = self._training_corpus(X, reading, y)
-        return self._fit(self._problem(corpus, self._read_targets(y, corpus), seed), callbacks)
+        y, missing = _targets.without_missing(y)
+        targets = _targets.with_weights(self._read_targets(y, corpus, missing), missing, sample_weight)
+        return self._fit(self._problem(corpus, targets, seed), callbacks)
 
     def _problem(self, corpus: Corpus, targets: Targets, seed: int) -> Problem:
         return Problem(
@@ -199,23 +218,24 @@ class SupervisedTopics(TopicModel):
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components
         alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "topics", 6.4 / k)
-        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.01)
+        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)
         return make_prior(alpha, beta, corpus.n_docs)
 
-    def _precision(self) -> float:
-        """ν: as given. Otherwise, for the hinge loss, that of weights of precision 1 at a margin of λ/1.6."""
+    def _precision(self, targets: Targets) -> float:
         if self.weight_precision is not None:
             return self.weight_precision
-        return (self.loss_weight / 1.6) ** 2 if self.loss == "hinge" else 1.0
+        return _targets.hinge_precision(targets, self.loss_weight, self.n_components) if self.loss == "hinge" else 1.0
 
     def _sampler_for(self, targets: Targets) -> Sampler:
         weight = self.loss_weight * self._task_weights(targets)
-        tasks = Tasks(
-            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(),
-            self._task_groups(targets),
+        tasks = _samplers.Tasks(
+            targets.target, weight, self.loss, self._task_epsilon(targets), self._precision(targets),
+            self._task_groups(targets), targets.scale,
         )  # fmt: skip
         own = self._sampling()
-        return medlda_sampler(tasks, Options(self.sampler, own["composition"], own["n_gibbs"], self.n_chains))
+        return _samplers.medlda_sampler(
+            tasks, _samplers.Options(self.sampler, own["composition"], own["n_gibbs"], self.n_chains)
+        )
 
     def _chain_sampler(self) -> Sampler:
         return self._sampler_for(self._training_targets())
@@ -228,21 +248,31 @@ class SupervisedTopics(TopicModel):
         self._etas = [
             chain.state.eta if chain.kept is None else chain.kept.eta / chain.kept.n_samples for chain in chains
         ]
-        self._learn_more(targets)
+        self._learn_more(targets, self._refit(problem, chains) if self.calibrate else self._values(problem.corpus))
+
+    def _refit(self, problem: Problem, chains: list[Chain]) -> FloatArray:
+        """New weights of each chain; f [D, tasks] of the training documents, as if they were new."""
+        corpus, targets = problem.corpus, problem.data
+        serves = [self._groups[index // self.n_chains] for index in range(len(chains))]
+        said, self._etas = refit_chains(
+            corpus, chains, serves, [self._refit_loss(len(tasks)) for tasks in serves], targets.target,
+            self._task_weights(targets), _targets.known(targets, corpus), resolve_jobs(self.n_jobs),
+        )  # fmt: skip
+        return said / self.n_chains
 
     @property
     def _recorded(self) -> Recorded:
         return SUPERVISED
 
     def _probe_names(self) -> list[str]:
-        return [*super()._probe_names(), *value_probe_names(self.corpus_, len(self._groups[0]))]
+        return [*super()._probe_names(), *_samplers.value_probe_names(self.corpus_, len(self._groups[0]))]
 
     def _chain_groups(self, n_chains: int) -> list[list[int]]:
         n = self.n_chains
         return [list(range(first, first + n)) for first in range(0, n_chains, n)]
 
-    def _learn_more(self, targets: Targets) -> None:
-        """What a subclass publishes."""
+    def _learn_more(self, targets: Targets, said: FloatArray) -> None:
+        """What a subclass publishes; ``said`` is f of the training documents."""
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -360,13 +390,10 @@ class SupervisedTopics(TopicModel):
         """f [D, tasks] = Σ_k z̄_k η_k, the mean over chains; the prior's mean in place of z̄ where there is no word."""
         out = np.zeros((corpus.n_docs, sum(map(len, self._groups))))
         lengths = _lengths(corpus)[:, None]
-        for group, tasks in enumerate(self._groups):
-            for index in range(group * self.n_chains, (group + 1) * self.n_chains):
-                counts = self._fold_chain(corpus, index)
-                share = np.where(
-                    lengths > 0, counts / np.where(lengths > 0, lengths, 1), self.alpha_ / self.alpha_.sum()
-                )
-                out[:, tasks] += product(share, self._etas[index]) / self.n_chains
+        for index, eta in enumerate(self._etas):
+            share = self._fold_chain(corpus, index) / np.where(lengths > 0, lengths, 1)
+            share = np.where(lengths > 0, share, self.alpha_ / self.alpha_.sum())
+            out[:, self._groups[index // self.n_chains]] += product(share, eta) / self.n_chains
         return out
 
     def _label_targets(self) -> list[Target]:
@@ -374,19 +401,16 @@ class SupervisedTopics(TopicModel):
 
     def _label_parts(self, corpus: Corpus) -> Parts:
         """Of f: a word adds Σ_k η_k times its share of z̄_k. Without any word all is ``rest``."""
-        n_tasks, ptr = sum(map(len, self._groups)), corpus.pairs.ptr
-        word, rest = np.zeros((int(ptr[-1]), n_tasks)), np.zeros((corpus.n_docs, n_tasks))
-        weight = _lengths(corpus)
-        lengths, empty = np.repeat(weight, np.diff(ptr))[:, None], weight == 0
-        prior = np.tile(self.alpha_ / self.alpha_.sum(), (int(empty.sum()), 1))
-        for group, tasks in enumerate(self._groups):
-            for index in range(group * self.n_chains, (group + 1) * self.n_chains):
-                share = self._expected_word_topics(corpus, *self._found_with(index)) / lengths
-                word[:, tasks] += product(share, self._etas[index]) / self.n_chains
-                rest[np.ix_(np.flatnonzero(empty), np.array(tasks))] += (
-                    product(prior, self._etas[index]) / self.n_chains
-                )
-        return Parts(word, rest)
+        n_tasks, lengths = sum(map(len, self._groups)), _lengths(corpus)
+        parts = Parts(np.zeros((int(corpus.pairs.ptr[-1]), n_tasks)), np.zeros((corpus.n_docs, n_tasks)))
+        of_words = np.repeat(lengths, np.diff(corpus.pairs.ptr))[:, None]
+        prior = np.where(lengths[:, None] > 0, 0.0, self.alpha_ / self.alpha_.sum())
+        for index, eta in enumerate(self._etas):
+            tasks = self._groups[index // self.n_chains]
+            share = self._expected_word_topics(corpus, *self._found_with(index)) / of_words
+            parts.word[:, tasks] += product(share, eta) / self.n_chains
+            parts.rest[:, tasks] += product(prior, eta) / self.n_chains
+        return parts
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -207,7 +207,7 @@ def gram(
 
 
 @kernel
-def _cholesky(a: FloatArray) -> None:
+def cholesky(a: FloatArray) -> None:
     """The lower factor in place of the lower triangle."""
     for i in range(a.shape[0]):
         for j in range(i + 1):
@@ -229,7 +229,7 @@ def draw_joint(
     for c in range(tasks[0], tasks[1]):
         fill_stream(stream, combine(key, np.uint64(c)))
         gram(c, doc_topics, pull, curve, nu, matrix, linear)
-        _cholesky(matrix)  # precision = L Lᵀ
+        cholesky(matrix)  # precision = L Lᵀ
         for i in range(n_topics):  # L u = linear
             s = linear[i]
             for j in range(i):

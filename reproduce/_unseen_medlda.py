@@ -1,0 +1,75 @@
+"""MedLDA at its defaults beside LDA with a linear model on its topics, and a linear model on tf-idf."""
+
+import numpy as np
+
+from reproduce._common import load, load_split, note, table
+from reproduce._light_medlda import Options, one_class, ridge_r2, svm_accuracy
+from topicloom import LDA, MedLDAClassifier, MedLDARegressor
+from topicloom.corpus import Corpus
+
+PENALTIES = (0.1, 1.0, 10.0, 100.0)
+
+
+def _parts(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+    """70 % of the documents to learn from, 30 % to predict, drawn at random."""
+    order = np.random.default_rng(seed).permutation(corpus.n_docs)
+    n_test = int(0.3 * corpus.n_docs)
+    return corpus.select(np.sort(order[n_test:])), corpus.select(np.sort(order[:n_test]))
+
+
+def lda_r2(k: int, train: Corpus, test: Corpus, seed: int) -> float:
+    """Ridge on LDA's topics; the penalty is chosen on the training documents."""
+    from sklearn.linear_model import RidgeCV
+
+    lda = LDA(k, random_state=seed).fit(train)
+    model = RidgeCV(np.logspace(-4, 3, 22)).fit(lda.transform(train), train.responses)
+    return float(model.score(lda.transform(test), test.responses))
+
+
+def lda_accuracy(k: int, train: Corpus, test: Corpus, seed: int) -> float:
+    """Logistic regression on LDA's topics; the penalty is chosen on the training documents."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV, KFold
+
+    lda = LDA(k, random_state=seed).fit(train)
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": PENALTIES}, cv=folds)
+    search.fit(lda.transform(train), one_class(train))
+    return float(search.score(lda.transform(test), one_class(test)))
+
+
+def topics_of_many(options: Options) -> str:
+    """One chain on the corpus of classes, seed 0, at the defaults."""
+    train, test, _ = load_split(options.data, options.classes)
+    rows = []
+    for k in options.sizes([40, 60, 100, 150, 200, 400]):
+        few = {"max_iter": 4, "burn_in": 2} if options.quick else {}
+        accuracy = MedLDAClassifier(k, random_state=0, **few).fit(train).score(test)
+        note(f"defaults, K = {k}: {accuracy:.3f}")
+        rows.append([k, f"{accuracy:.3f}"])
+    rows.append(["linear SVM on tf-idf", f"{svm_accuracy(train, test):.3f}"])
+    return table(["K", "accuracy"], rows)
+
+
+def beside_lda(options: Options) -> str:
+    """R² on splits at random; accuracy on the published split, or one at random."""
+    rows: list[list[object]] = []
+    few = {"max_iter": 4, "burn_in": 2} if options.quick else {}
+    for name in options.numbers:
+        corpus = load(options.data, name)
+        for k in options.sizes([10, 20, 40]):
+            found = []
+            for seed in range(options.runs):
+                train, test = _parts(corpus, seed)
+                model = MedLDARegressor(k, random_state=seed, **few).fit(train)
+                found.append((model.score(test), lda_r2(k, train, test, seed), ridge_r2(train, test)))
+                note(f"{name}, K = {k}: {found[-1]}")
+            rows.append([name, k, *(" ".join(f"{own[i]:.3f}" for own in found) for i in range(3))])
+    for name in (options.classes, *options.others):
+        train, test, _ = load_split(options.data, name)
+        for k in options.sizes([20, 40]):
+            accuracy = MedLDAClassifier(k, random_state=0, **few).fit(train).score(test)
+            cells = [accuracy, lda_accuracy(k, train, test, 0), svm_accuracy(train, test)]
+            note(f"{name}, K = {k}: {cells}")
+            rows.append([name, k, *(f"{cell:.3f}" for cell in cells)])
+    return table(["corpus", "K", "MedLDA", "LDA and a linear model", "tf-idf and a linear model"], rows)
