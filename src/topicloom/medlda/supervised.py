@@ -256,7 +256,7 @@ class SupervisedTopics(TopicModel):
         serves = [self._groups[index // self.n_chains] for index in range(len(chains))]
         said, self._etas = refit_chains(
             corpus, chains, serves, [self._refit_loss(len(tasks)) for tasks in serves], targets.target,
-            self._task_weights(targets), _targets.known(targets, corpus), resolve_jobs(self.n_jobs),
+            self._task_weights(targets), _targets.known(targets, corpus), threads_for(self.n_jobs),
         )  # fmt: skip
         return said / self.n_chains
 
