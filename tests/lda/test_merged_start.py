@@ -8,7 +8,7 @@ import pytest
 from topicloom import LDA
 from topicloom.datasets import synthetic_lda
 from topicloom.engine.prior import make_prior
-from topicloom.engine.sampler import Key
+from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.gibbs.joint import log_joint
@@ -55,7 +55,7 @@ def test_a_start_follows_from_seed_and_chain(name: str) -> None:
     prior = make_prior(np.full(k, 0.1), np.full(CORPUS.n_words, 0.1), CORPUS.n_docs)
 
     def start(*key: int) -> Any:
-        return start_with_more(sampler, 20, CORPUS, prior, Key(*key, 0))
+        return start_with_more(sampler, 20, CORPUS, prior, Key(*key, 0), Schedule())
 
     state = start(1, 0)
     assert topics_of_start(k) == 11

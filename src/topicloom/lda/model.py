@@ -19,6 +19,7 @@ from topicloom.engine.threads import threads_for
 from topicloom.errors import InputError, warn
 from topicloom.lda import memory
 from topicloom.lda.gibbs import get_sampler, sampler_names
+from topicloom.lda.gibbs.growing_start import with_growing_start
 from topicloom.lda.gibbs.merged_start import MOST_TOPICS, topics_of_start, with_merged_start
 from topicloom.lda.statement import LearnPriors, PlainTopics
 
@@ -69,8 +70,10 @@ class LDA(PlainTopics):
         Options of the sampler.
 
         * ``n_mh`` (2): steps per token of "mh" and "warp".
-        * ``start_sweeps`` (0): above 0, chains start with this many sweeps of half as many topics again. The most
+        * ``start_sweeps`` (None): above 0, chains start with this many sweeps of half as many topics again. The most
           similar topics are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
+          None does so with a part of the documents, to which the others are added step by step, if the sampler is
+          "auto" and the corpus large enough for it to pay. 0 starts from random topics.
     learn_priors : bool or "symmetric", default=None
         None learns the priors that were left as None, True learns both, False neither. α becomes asymmetric, β stays
         symmetric. "symmetric" is as None, with α one number for all topics.
@@ -180,7 +183,7 @@ class LDA(PlainTopics):
         "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=5, n_chains=2),
         "sampler_options": {
             "n_mh": parameters.Option(2, parameters.whole(1)),
-            "start_sweeps": parameters.Option(0, parameters.whole(0)),
+            "start_sweeps": parameters.Option(None, parameters.or_none(parameters.whole(0))),
         },
     }
     _GONE: ClassVar[Mapping[str, str]] = {
@@ -307,19 +310,23 @@ class LDA(PlainTopics):
             learn_alpha=learn_alpha,
             learn_beta=learn_beta,
             symmetric_alpha=self._learns_symmetric(),
-            schedule=Schedule(parameters.shards_of(self.n_shards), threads_for(self.n_jobs), self._n_mh()),
+            schedule=self._schedule(),
             n_paths=self.n_paths,
         )
+
+    def _schedule(self) -> Schedule:
+        return Schedule(parameters.shards_of(self.n_shards), threads_for(self.n_jobs), self._n_mh())
 
     def _n_mh(self) -> int:
         return int(parameters.read_options(self, "sampler_options")["n_mh"])
 
-    def _start_sweeps(self) -> int:
-        return int(parameters.read_options(self, "sampler_options")["start_sweeps"])
+    def _start_sweeps(self) -> int | None:
+        value = parameters.read_options(self, "sampler_options")["start_sweeps"]
+        return None if value is None else int(value)
 
     def _check_start(self) -> None:
         """What a start with more topics cannot be combined with."""
-        if self._start_sweeps() == 0:
+        if not self._start_sweeps():
             return
         why = ""
         if self.seed_words is not None:
@@ -346,7 +353,12 @@ class LDA(PlainTopics):
 
     def _started(self, sampler: Sampler) -> Sampler:
         """The sampler with the start that the options ask for."""
-        return with_merged_start(sampler, self._start_sweeps())
+        n_sweeps, schedule = self._start_sweeps(), self._schedule()
+        if self.n_chains >= schedule.n_jobs:  # each thread starts a chain of its own
+            schedule = schedule._replace(n_jobs=1)
+        if n_sweeps is None:
+            return with_growing_start(sampler, schedule) if sampler.name == "auto" else sampler
+        return with_merged_start(sampler, n_sweeps, schedule)
 
     def _chain_sampler(self) -> Sampler:
         return self._sampler_for(self.corpus_)

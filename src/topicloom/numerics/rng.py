@@ -114,6 +114,7 @@ class Purpose(Enum):
     SEARCH = ("all", 0x736561)
     BOOTSTRAP = ("all", 0x626F6F)
     MERGED_START = ("all", 0x6D7267)
+    GROWING_START = ("all", 0x67726F)
     SHARES = ("all", 0x736861)
 
 

@@ -161,7 +161,7 @@ class Held:
 
         def init(corpus: Corpus, prior: Prior, key: Key) -> ShardedChain:
             chain = self._chain(corpus, key.chain, prior)
-            if blocks.from_prior(prior):
+            if blocks.from_prior(corpus, prior):
                 chain.start_from_prior(prior, key)
             else:
                 chain.start_from(sampler.init(corpus, prior, key).z)

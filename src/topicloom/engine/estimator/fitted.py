@@ -28,7 +28,7 @@ from topicloom.engine.progress import announce, progress
 from topicloom.engine.run import Callback, Chain, Plan, run_chains, start_chain
 from topicloom.engine.sampler import Sampler
 from topicloom.engine.shards import shards_for
-from topicloom.engine.threads import joblib_workers, threads_for
+from topicloom.engine.threads import joblib_workers, run_parallel, threads_for
 from topicloom.errors import StorageError
 from topicloom.files.directories import Part, Stored, finish_run, restart_run, save_model
 from topicloom.files.manifests import CORPUS, MANIFEST, MODEL, chain_role
@@ -165,7 +165,8 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
             )  # fmt: skip
         if note and self.verbose > 0:
             announce(note)
-        return [_start(problem, prior, index) for index in range(problem.n_chains)], run
+        begin, numbers = partial(_start, problem, prior), range(problem.n_chains)
+        return run_parallel(begin, numbers, self._jobs_of_chains(problem)), run
 
     def _fit(
         self, problem: Problem, callbacks: Sequence[Callback] = (),

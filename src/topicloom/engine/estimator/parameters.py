@@ -122,7 +122,7 @@ class SamplerOptions(TypedDict, total=False):
     """How topics are drawn. What is left out is the model's default."""
 
     n_mh: int  # steps per token, of samplers that propose and accept
-    start_sweeps: int  # sweeps of a start with more topics, which are then merged
+    start_sweeps: int | None  # sweeps of a start with more topics, which are then merged
 
 
 class Option(NamedTuple):

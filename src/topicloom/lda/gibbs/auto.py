@@ -89,7 +89,7 @@ def expected(corpus: Corpus, state: AnyState, prior: Prior) -> dict[str, float]:
     }
 
 
-def _from_prior(prior: Prior) -> bool:
+def _from_prior(corpus: Corpus, prior: Prior) -> bool:
     return prior.n_topics < _ONLINE
 
 
@@ -100,7 +100,7 @@ def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     what comes after (docs/performance/samplers.md has figures). From there words are in about as many topics as they
     can be, and counts have at once the form that the first sweep takes.
     """
-    if not _from_prior(prior):
+    if not _from_prior(corpus, prior):
         return place_online(corpus, prior, key)
     sizes = np.minimum(corpus.word_counts[_sample(corpus).words], prior.n_topics)
     in_lists = _by_lists(float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(prior)

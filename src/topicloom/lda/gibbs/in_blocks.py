@@ -36,7 +36,7 @@ class Blocks(NamedTuple):
 
     samplers: Mapping[str, BlockSampler]
     choose: Callable[[Corpus, AnyState, Prior], str] | None  # which of several comes next
-    from_prior: Callable[[Prior], bool]  # whether first topics are drawn from the prior, document by document
+    from_prior: Callable[[Corpus, Prior], bool]  # whether first topics are drawn from the prior, document by document
     of_documents: OfDocuments = PLAIN
     beside: Any = None  # what documents have beside their tokens
 
@@ -53,7 +53,7 @@ def sampler_in_blocks(
     conditional: Callable[[Corpus, AnyState, Prior, int], FloatArray],
     samplers: Mapping[str, BlockSampler],
     choose: Callable[[Corpus, AnyState, Prior], str] | None = None,
-    from_prior: Callable[[Prior], bool] = lambda _: True,
+    from_prior: Callable[[Corpus, Prior], bool] = lambda *_: True,
     of_documents: OfDocuments = PLAIN,
     beside: Any = None,
 ) -> Sampler:

@@ -24,6 +24,7 @@ from topicloom.corpus.corpus import Corpus
 from topicloom.engine.count_lists import SHIFT, TOPIC
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key, Sampler, Schedule
+from topicloom.engine.shards import shards_for
 from topicloom.engine.state import AnyState, SparseState
 from topicloom.numerics.jit import bare_kernel
 from topicloom.numerics.rng import Purpose, path_key
@@ -34,15 +35,19 @@ _AT_ONCE = 20  # of so many topics one is merged before gains are computed again
 _BETWEEN = 10  # a step is followed by this part of the first sweeps
 
 
-def with_merged_start(sampler: Sampler, n_sweeps: int) -> Sampler:
+def with_merged_start(sampler: Sampler, n_sweeps: int, schedule: Schedule) -> Sampler:
     """The same sampler, started with so many sweeps of more topics; 0 is the sampler itself."""
     if n_sweeps == 0:
         return sampler
     blocks = sampler.blocks and sampler.blocks._replace(from_prior=_never)
-    return replace(sampler, init=partial(start_with_more, sampler, n_sweeps), blocks=blocks)
+    return replace(sampler, init=partial(_start, sampler, n_sweeps, schedule), blocks=blocks)
 
 
-def _never(prior: Prior) -> bool:
+def _start(sampler: Sampler, n_sweeps: int, schedule: Schedule, corpus: Corpus, prior: Prior, key: Key) -> AnyState:
+    return start_with_more(sampler, n_sweeps, corpus, prior, key, schedule)
+
+
+def _never(corpus: Corpus, prior: Prior) -> bool:
     return False
 
 
@@ -56,9 +61,14 @@ def sweeps_of_start(n_sweeps: int) -> int:
     return n_sweeps + (_STEPS - 1) * (n_sweeps // _BETWEEN)
 
 
-def start_with_more(sampler: Sampler, n_sweeps: int, corpus: Corpus, prior: Prior, key: Key) -> AnyState:
-    """The first state of a chain: by (seed, chain), whatever the number of threads."""
-    k = prior.n_topics
+def start_with_more(
+    sampler: Sampler, n_sweeps: int, corpus: Corpus, prior: Prior, key: Key, schedule: Schedule
+) -> AnyState:
+    """The first state of a chain: by (seed, chain), whatever the number of threads.
+
+    ``schedule`` is that of the chain; with no number of shards, the corpus says how many there are.
+    """
+    k, schedule = prior.n_topics, schedule._replace(n_shards=shards_for(schedule.n_shards, corpus.n_tokens))
     if k == 1:
         return sampler.init(corpus, prior, key)
     own = Key(int(path_key(key.seed, Purpose.MERGED_START)) >> 1, key.chain, 1)
@@ -68,7 +78,7 @@ def start_with_more(sampler: Sampler, n_sweeps: int, corpus: Corpus, prior: Prio
     for step in range(1, _STEPS + 1):
         now, until = len(state.topic), most - (most - k) * step // _STEPS
         if sweeps > 0:
-            state = sampler.run(corpus, state, _spread(prior, now), own, Schedule(), sweeps)[0]
+            state = sampler.run(corpus, state, _spread(prior, now), own, schedule, sweeps)[0]
         own, sweeps = own._replace(sweep=own.sweep + sweeps), n_sweeps // _BETWEEN
         while len(state.topic) > until:
             state = _merged(sampler, corpus, state, prior, until)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Tokens, tokens_of
 from topicloom.engine.count_lists import ONE, SHIFT, TOPIC, find, sort_lists
@@ -241,72 +241,89 @@ def _place_long(
 
 
 @bare_kernel
-def place_tokens(
-    tokens: Tokens, state: SparseState, prior: Prior, frequent: Rows, scratch: ListScratch, stream: UInt64Array
-) -> None:
-    """Fill z and lists; totals are left in ``scratch.lines``, which comes without tokens.
+def count_given(
+    tokens: Tokens, docs: Int64Array, state: SparseState, frequent: Rows, totals: Int64Array
+) -> None:  # fmt: skip
+    """Count the tokens of documents whose topics are given, as ``place_tokens`` would leave them."""
+    words, doc_ptr, z = tokens.words, tokens.doc_ptr, state.z
+    list_ptr, list_size, entries = state.list_ptr, state.list_size, state.entries
+    for d in docs:
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            v, k = words[i], np.int64(z[i])
+            start, size, r = list_ptr[v], list_size[v], np.int64(frequent.row_of[v])
+            if r < 0:
+                list_size[v] = _join(entries, start, size, find(entries, start, size, k), k)
+            else:
+                list_size[v] = _join_long(frequent.rows, r, start, size, entries, k)
+            totals[k] += 1
 
-    Lists are left nearly in order; ``sort_lists`` puts them in order.
+
+@bare_kernel
+def place_tokens(
+    tokens: Tokens, docs: Int64Array, state: SparseState, prior: Prior, frequent: Rows, scratch: ListScratch,
+    stream: UInt64Array,
+) -> None:  # fmt: skip
+    """Place the tokens of these documents, one document after the other.
+
+    Lists, rows and the totals in ``scratch.lines`` come with the tokens that were placed before, and are left with
+    all of them, lists nearly in order: ``sort_lists`` puts them in order.
     """
     words, doc_ptr, z, beta = tokens.words, tokens.doc_ptr, state.z, prior.beta
     list_ptr, list_size, entries = state.list_ptr, state.list_size, state.entries
     row_of, rows, pulls, pull, share = frequent.row_of, frequent.rows, frequent.pulls, frequent.pull, frequent.share
     lines, coef, blocks, met = scratch.lines, scratch.coef, scratch.blocks, scratch.met
-    n_docs, n_tokens = doc_ptr.shape[0] - 1, words.shape[0]
-    list_size[:] = 0
-    rows[:] = 0
-    row, entered, wasted, patience, far, stale = -1, 0, 1, 0, rows.size > _FAR, False
-    for first in range(STRIDE):
-        for d in range(first, n_docs, STRIDE):
-            if prior.alpha_row[d] != row or entered % _REFRESH == 0:
-                row = prior.alpha_row[d]
-                set_alpha(prior.alpha[row], lines, coef, blocks)
-            if wasted > patience:  # as much was looked at in vain as new sums look at
+    n_tokens = words.shape[0]
+    row, wasted, patience, far, stale = -1, 1, 0, rows.size > _FAR, False
+    for entered in range(docs.shape[0]):
+        d = docs[entered]
+        if prior.alpha_row[d] != row or entered % _REFRESH == 0:
+            row = prior.alpha_row[d]
+            set_alpha(prior.alpha[row], lines, coef, blocks)
+        if wasted > patience:  # as much was looked at in vain as new sums look at
+            patience = _sum_pulls(frequent, state, lines)
+            wasted = 0
+        total_coef = sum_of(blocks)
+        n_met = 0
+        for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            v = words[i]
+            if i + _AHEAD < n_tokens:
+                ask_for(words[i + _AHEAD], state, prior)
+                prefetch(row_of, words[i + _AHEAD])
+            if far and i + _SOON < doc_ptr[d + 1] and row_of[words[i + _SOON]] >= 0:
+                for j in range(n_met):  # the counts that a draw for a long word will look at
+                    prefetch(rows, int(row_of[words[i + _SOON]]) * rows.shape[1] + met[j])
+            start, size, r = list_ptr[v], list_size[v], np.int64(row_of[v])
+            if r < 0:
+                new, at = _place_listed(
+                    v, start, size, r == SEEDED, total_coef, state, prior, scratch, stream
+                )  # fmt: skip
+                list_size[v] = _join(entries, start, size, at, new)
+            else:
+                new, refused = _place_long(
+                    r, start, size, n_met, total_coef, beta[v], pulls[r], frequent, state, scratch, stream
+                )  # fmt: skip
+                wasted += refused * size
+                stale = refused == _REFUSED
+                list_size[v] = _join_long(rows, r, start, size, entries, new)
+                pulls[r] += pull[new]
+            z[i] = new
+            if lines[new, PLACE] == NOWHERE:
+                lines[new, PLACE] = n_met
+                met[n_met] = new
+                n_met += 1
+            lines[new, TOTAL] += 1.0
+            lines[new, DOC] += 1.0
+            inverse = 1.0 / (lines[new, TOTAL] + lines[new, BETA_SUM])
+            lines[new, INVERSE] = inverse
+            share[int(lines[new, PLACE])] = lines[new, DOC] * inverse
+            c = (lines[new, DOC] + lines[new, ALPHA]) * inverse
+            total_coef += c - coef[new]
+            blocks[new >> BLOCK] += c - coef[new]
+            coef[new] = c
+            if stale:
                 patience = _sum_pulls(frequent, state, lines)
-                wasted = 0
-            entered += 1
-            total_coef = sum_of(blocks)
-            n_met = 0
-            for i in range(doc_ptr[d], doc_ptr[d + 1]):
-                v = words[i]
-                if i + _AHEAD < n_tokens:
-                    ask_for(words[i + _AHEAD], state, prior)
-                    prefetch(row_of, words[i + _AHEAD])
-                if far and i + _SOON < doc_ptr[d + 1] and row_of[words[i + _SOON]] >= 0:
-                    for j in range(n_met):  # the counts that a draw for a long word will look at
-                        prefetch(rows, int(row_of[words[i + _SOON]]) * rows.shape[1] + met[j])
-                start, size, r = list_ptr[v], list_size[v], np.int64(row_of[v])
-                if r < 0:
-                    new, at = _place_listed(
-                        v, start, size, r == SEEDED, total_coef, state, prior, scratch, stream
-                    )  # fmt: skip
-                    list_size[v] = _join(entries, start, size, at, new)
-                else:
-                    new, refused = _place_long(
-                        r, start, size, n_met, total_coef, beta[v], pulls[r], frequent, state, scratch, stream
-                    )  # fmt: skip
-                    wasted += refused * size
-                    stale = refused == _REFUSED
-                    list_size[v] = _join_long(rows, r, start, size, entries, new)
-                    pulls[r] += pull[new]
-                z[i] = new
-                if lines[new, PLACE] == NOWHERE:
-                    lines[new, PLACE] = n_met
-                    met[n_met] = new
-                    n_met += 1
-                lines[new, TOTAL] += 1.0
-                lines[new, DOC] += 1.0
-                inverse = 1.0 / (lines[new, TOTAL] + lines[new, BETA_SUM])
-                lines[new, INVERSE] = inverse
-                share[int(lines[new, PLACE])] = lines[new, DOC] * inverse
-                c = (lines[new, DOC] + lines[new, ALPHA]) * inverse
-                total_coef += c - coef[new]
-                blocks[new >> BLOCK] += c - coef[new]
-                coef[new] = c
-                if stale:
-                    patience = _sum_pulls(frequent, state, lines)
-                    wasted, stale = 0, False
-            leave(lines, coef, blocks, met, n_met)
+                wasted, stale = 0, False
+        leave(lines, coef, blocks, met, n_met)
     _count_lists(frequent, state)
 
 
@@ -325,21 +342,37 @@ def new_rows(prior: Prior, words: Int32Array) -> Rows:
     return Rows(row_of, words, rows, prior.alpha.max(axis=0), np.zeros(len(words)), np.zeros(K), np.zeros(K + 1))
 
 
+def in_strides(n_docs: int) -> Int64Array:
+    """All documents in strides."""
+    return np.concatenate([np.arange(first, n_docs, STRIDE) for first in range(STRIDE)])
+
+
 def place_first(
     corpus: Corpus, state: SparseState, prior: Prior, rows: Rows, rng: AnyArray,
-    kernel: Callable[..., None] = place_tokens,
+    kernel: Callable[..., None] = place_tokens, given: BoolArray | None = None,
 ) -> None:  # fmt: skip
-    """Fill z, lists and totals."""
-    scratch = list_scratch(prior)
-    fill(np.zeros(prior.n_topics, np.int64), prior.beta_sum, np.ones(prior.n_topics), scratch.lines)
-    kernel(tokens_of(corpus), state, prior, rows, scratch, rng)
+    """Fill z, lists and totals. The topics of documents that are ``given`` are in z and stay as they are."""
+    scratch, totals = list_scratch(prior), np.zeros(prior.n_topics, np.int64)
+    docs, tokens = in_strides(corpus.n_docs), tokens_of(corpus)
+    state.list_size[:] = 0
+    rows.rows[:] = 0
+    if given is not None:
+        count_given(tokens, np.flatnonzero(given), state, rows, totals)
+        docs = docs[~given[docs]]
+    fill(totals, prior.beta_sum, np.ones(prior.n_topics), scratch.lines)
+    kernel(tokens, docs, state, prior, rows, scratch, rng)
     state.topic[:] = scratch.lines[:, TOTAL]
+
+
+def place_others(corpus: Corpus, z: AnyArray, given: BoolArray, prior: Prior, rng: AnyArray) -> SparseState:
+    """The topics of documents that are not ``given``, each token's drawn given those before it; fills z."""
+    state = new_lists(corpus, z, prior.n_topics)
+    place_first(corpus, state, prior, new_rows(prior, frequent_words(corpus, prior)), rng, given=given)
+    sort_lists(0, corpus.n_words, state)
+    return state
 
 
 def place_online(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
     """First topics, each token's drawn given those before it."""
-    state = new_lists(corpus, new_assignments(corpus, prior.n_topics), prior.n_topics)
-    rows = new_rows(prior, frequent_words(corpus, prior))
-    place_first(corpus, state, prior, rows, stream(key.seed, Purpose.START, key.chain))
-    sort_lists(0, corpus.n_words, state)
-    return state
+    rng = stream(key.seed, Purpose.START, key.chain)
+    return place_others(corpus, new_assignments(corpus, prior.n_topics), np.zeros(corpus.n_docs, bool), prior, rng)
