@@ -1,0 +1,119 @@
+"""A start on some of the documents beside one from random topics: seconds to a likelihood, and where chains end.
+
+    python -m benchmarks.starts --data DIR --corpus kos nips news20 --topics 20 100 500 --seeds 3
+
+Chains of the sampler "auto" start in two ways and make ``--sweeps`` sweeps each. The goal is where the chain with the
+plain start is after a quarter of them. Seconds are of processor time on one thread, and those of the start are counted.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks._common import machine, table, timed, without_paths
+from benchmarks._tools import fixed_prior, likelihood, read, say, warm_up
+from topicloom.corpus import Corpus
+from topicloom.engine.prior import Prior
+from topicloom.engine.sampler import Key, Sampler, Schedule
+from topicloom.errors import InputError
+from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs.growing_start import grow, with_growing_start
+
+HEAD = [
+    "corpus", "K", "plain start, s", "growing start, s", "plain to the goal, s", "growing to the goal, s", "ratio",
+    "plain at the goal", "plain at the end", "growing at the end",
+]  # fmt: skip
+
+
+class Curve(NamedTuple):
+    """Seconds and log p(w, z) per token after the start and along the sweeps."""
+
+    seconds: list[float]
+    reached: list[float]
+
+    def seconds_to(self, goal: float) -> float:
+        """When the goal was reached, on straight lines between looks; NaN if it was not."""
+        for i in range(1, len(self.reached)):
+            if self.reached[i] >= goal:
+                before, after = self.reached[i - 1], self.reached[i]
+                share = max((goal - before) / (after - before), 0.0)
+                return self.seconds[i - 1] + share * (self.seconds[i] - self.seconds[i - 1])
+        return float("nan")
+
+
+def run(sampler: Sampler, corpus: Corpus, prior: Prior, seed: int, sweeps: int, every: int) -> Curve:
+    """A chain from its start on."""
+    states = []
+    spent = [timed(lambda: states.append(sampler.init(corpus, prior, Key(seed, 0, 0))), "cpu")]
+    state, progress = states.pop(), None
+    reached = [likelihood(corpus, state.z, prior.n_topics)]
+    for done in range(0, sweeps, every):
+
+        def some(state=state, progress=progress, done=done) -> None:  # type: ignore[no-untyped-def]
+            states.append(sampler.run(corpus, state, prior, Key(seed, 0, done + 1), Schedule(), every, progress))
+
+        spent.append(spent[-1] + timed(some, "cpu"))
+        state, _, progress = states.pop()
+        reached.append(likelihood(corpus, state.z, prior.n_topics))
+    return Curve(spent, reached)
+
+
+def rows_of(name: str, corpus: Corpus, n_topics: int, seeds: int, sweeps: int, every: int) -> list[str]:
+    """A row of the table: medians over the seeds."""
+    prior, plain = fixed_prior(corpus, n_topics), get_sampler("auto")
+    warm_up("auto", corpus, n_topics)
+    few = corpus.select(range(min(20, corpus.n_docs)))
+    grow(plain, [few.n_docs // 2 + 1, few.n_docs], few, fixed_prior(few, n_topics), Key(0, 0, 0), Schedule())
+    grown = with_growing_start(plain, Schedule())
+    found = []
+    for seed in range(1, seeds + 1):
+        one, other = (run(sampler, corpus, prior, seed, sweeps, every) for sampler in (plain, grown))
+        goal = one.reached[len(one.reached) // 4]
+        to = one.seconds_to(goal), other.seconds_to(goal)
+        found.append(
+            [one.seconds[0], other.seconds[0], *to, to[0] / to[1], goal, one.reached[-1], other.reached[-1]]
+        )  # fmt: skip
+        say(f"{name}, K = {n_topics}, seed {seed}: {to[0]:.2f} and {to[1]:.2f} s to {goal:.3f}")
+    middle = np.median(found, axis=0)
+    ratios = [row[4] for row in found]
+    shown = [f"{value:.2f}" for value in middle[:4]]
+    return [
+        name, str(n_topics), *shown, f"{middle[4]:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+        *(f"{value:.3f}" for value in middle[5:]),
+    ]  # fmt: skip
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.starts", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpora's folders")
+    parser.add_argument("--corpus", nargs="+", default=["kos"])
+    parser.add_argument("--topics", nargs="+", type=int, default=[20, 100])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sweeps", type=int, default=400)
+    parser.add_argument("--every", type=int, default=5, help="sweeps between looks at the likelihood")
+    given = parser.parse_args(arguments)
+    if min(given.seeds, given.every, given.sweeps // 4, *given.topics) < 1:
+        parser.error("--seeds, --every and --topics must be at least 1, and --sweeps at least 4")
+    given.shown = without_paths(arguments)
+    return given
+
+
+def main(arguments: Sequence[str]) -> None:
+    given = parse(arguments)
+    rows = []
+    for name in given.corpus:
+        corpus = read(given.data, name)
+        for n_topics in given.topics:
+            rows.append(rows_of(name, corpus, n_topics, given.seeds, given.sweeps, given.every))
+    print(f"# Starts of chains\n\n`python -m benchmarks.starts {given.shown}`\n\n{machine()}\n\n{table(HEAD, rows)}")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(f"error: {error}")
