@@ -1,4 +1,4 @@
-"""A start on some of the documents beside one from random topics: seconds to a likelihood, and where chains end.
+"""A start on some of the tokens beside one from random topics: seconds to a likelihood, and where chains end.
 
     python -m benchmarks.starts --data DIR --corpus kos nips news20 --topics 20 100 500 --seeds 3
 
@@ -21,7 +21,7 @@ from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key, Sampler, Schedule
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs.growing_start import grow, with_growing_start
+from topicloom.lda.gibbs.growing_start import Part, grow, with_growing_start
 
 HEAD = [
     "corpus", "K", "plain start, s", "growing start, s", "plain to the goal, s", "growing to the goal, s", "ratio",
@@ -67,7 +67,8 @@ def rows_of(name: str, corpus: Corpus, n_topics: int, seeds: int, sweeps: int, e
     prior, plain = fixed_prior(corpus, n_topics), get_sampler("auto")
     warm_up("auto", corpus, n_topics)
     few = corpus.select(range(min(20, corpus.n_docs)))
-    grow(plain, [few.n_docs // 2 + 1, few.n_docs], few, fixed_prior(few, n_topics), Key(0, 0, 0), Schedule())
+    half = Part(few.n_docs, np.full(few.n_docs, 32))
+    grow(plain, [half, half], few, fixed_prior(few, n_topics), Key(0, 0, 0), Schedule())
     grown = with_growing_start(plain, Schedule())
     found = []
     for seed in range(1, seeds + 1):

@@ -1,4 +1,4 @@
-"""A start on some of the documents, to which the others are added."""
+"""A start on some of the tokens, to which the others are added."""
 
 from itertools import pairwise
 from typing import Any
@@ -8,13 +8,13 @@ import pytest
 
 from tests.helpers.mutating import compiled_mutant
 from tests.oracles import lda as oracle
-from topicloom import LDA, CompoundLDA
+from topicloom import LDA, CompoundLDA, Corpus
 from topicloom.datasets import synthetic_lda
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import new_lists
 from topicloom.lda.gibbs import get_sampler, growing_start
-from topicloom.lda.gibbs.growing_start import grow, numbers_of_documents, with_growing_start
+from topicloom.lda.gibbs.growing_start import NOTHING, grow, parts_of, tokens_of_part, with_growing_start
 from topicloom.lda.gibbs.joint import log_joint
 from topicloom.lda.gibbs.online_start import frequent_words, new_rows, place_others
 from topicloom.numerics.rng import stream
@@ -33,21 +33,20 @@ def of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing_start, "_LEAST", 1000)
 
 
-# -- placing documents beside others that are given -------------------------------------------------------------------
+# -- placing tokens beside others that are given ----------------------------------------------------------------------
 
 
 def placed_p_value(case: oracle.Case, place: Any) -> float:
-    """p-value of what is placed beside the first document, whose tokens all have the last topic."""
+    """p-value of what is placed beside every other token, which all have the last topic."""
     corpus, k = case.corpus, case.n_topics
-    given = np.arange(corpus.n_docs) == 0
-    own = int(corpus.doc_ptr[1])
-    states, probability = oracle.start_probabilities(case, list(range(corpus.n_tokens)))
-    probability = np.where((states[:, :own] == k - 1).all(axis=1), probability, 0.0)
-    observed, z = np.zeros(len(states)), np.zeros(corpus.n_tokens, np.uint16)
-    z[:own] = k - 1
+    given, others = range(0, corpus.n_tokens, 2), range(1, corpus.n_tokens, 2)
+    states, probability = oracle.start_probabilities(case, [*given, *others])
+    probability = np.where((states[:, given] == k - 1).all(axis=1), probability, 0.0)
+    observed, z = np.zeros(len(states)), np.full(corpus.n_tokens, NOTHING, np.uint16)
+    z[given] = k - 1
     for replicate in range(N_REPLICATES):
-        found = place(corpus, z.copy(), given, case.prior, stream(7, replicate))
-        assert (found[:own] == k - 1).all()
+        found = place(corpus, z.copy(), NOTHING, case.prior, stream(7, replicate))
+        assert (found[given] == k - 1).all()
         observed[oracle.state_number(found, k)] += 1
     possible = probability > 0
     assert observed[~possible].sum() == 0
@@ -61,9 +60,14 @@ def test_others_are_placed_as_if_the_given_ones_had_been_placed_first(name: str)
 
 
 WRONG = {
-    "totals of given tokens": ("            totals[k] += 1", "            totals[k] += 0"),
+    "totals of given tokens": ("        totals[k] += 1", "        totals[k] += 0"),
     "given tokens in no row": ("_join_long(frequent.rows, r, start, size, entries, k)", "size"),
     "given tokens in no list": ("_join(entries, start, size, find(entries, start, size, k), k)", "size"),
+    "given tokens not in their document": (
+        "        lines[k, DOC] += 1.0\n    for j",
+        "        lines[k, DOC] += 0.0\n    for j",
+    ),
+    "no shares of a document's given topics": ("share[j] = lines[k, DOC] * lines[k, INVERSE]", "share[j] = 0.0"),
 }
 
 
@@ -71,36 +75,58 @@ WRONG = {
 def test_given_tokens_that_are_not_counted_are_noticed(what: str) -> None:
     wrong = compiled_mutant("lda.gibbs.online_start", WRONG[what])
 
-    def place(corpus: Any, z: Any, given: Any, prior: Any, rng: Any) -> Any:
+    def place(corpus: Any, z: Any, nothing: int, prior: Any, rng: Any) -> Any:
         state = new_lists(corpus, z, prior.n_topics)
         words = np.zeros(0, np.int32) if what == "given tokens in no list" else frequent_words(corpus, prior)
-        wrong.place_first(corpus, state, prior, new_rows(prior, words), rng, given=given)
+        wrong.place_first(corpus, state, prior, new_rows(prior, words), rng, nothing=nothing)
         return state.z
 
     assert min(placed_p_value(case, place) for case in oracle.cases().values()) < oracle.FALSE_ALARM
 
 
-# -- which documents --------------------------------------------------------------------------------------------------
+# -- which tokens -----------------------------------------------------------------------------------------------------
 
 
-def test_documents_become_more_step_by_step(of_any_size: None) -> None:
-    numbers = numbers_of_documents(CORPUS, prior_of(4))
-    assert numbers[0] == 50  # an eighth
-    assert numbers[-1] == CORPUS.n_docs
-    assert all(1 < more / few <= 4 for few, more in pairwise(numbers))
+def sizes_of(corpus: Corpus, n_topics: int) -> list[float]:
+    """The parts' shares of all tokens."""
+    docs, found = np.arange(corpus.n_docs), []
+    for part in parts_of(corpus, prior_of(n_topics, corpus)):
+        found.append(len(tokens_of_part(corpus, docs[: part.n_docs], part.shares)[0]) / corpus.n_tokens)
+    return found
 
 
-def test_few_documents_per_topic_are_not_enough(of_any_size: None) -> None:
-    assert numbers_of_documents(CORPUS, prior_of(50))[0] == 100
-    assert numbers_of_documents(CORPUS, prior_of(101)) == []
+def test_tokens_become_more_step_by_step(of_any_size: None) -> None:
+    found = [*sizes_of(CORPUS, 4), 1.0]
+    assert found[0] == pytest.approx(1 / 8, abs=0.02)
+    assert all(1 < more / few <= 4.2 for few, more in pairwise(found))
+
+
+def test_many_topics_need_more(of_any_size: None) -> None:
+    assert sizes_of(CORPUS, 10)[0] == pytest.approx(200 * 10 / CORPUS.n_tokens, abs=0.02)
+    assert sizes_of(CORPUS, 30) == []
 
 
 def test_large_parts_are_not_swept(of_any_size: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing_start, "_ENOUGH", 400)  # tokens
     monkeypatch.setattr(growing_start, "_MOST", 1500)
-    numbers = numbers_of_documents(CORPUS, prior_of(2))
-    assert len(numbers) == 3
-    assert numbers[-2] / CORPUS.n_docs * CORPUS.n_tokens <= 1600
+    found = sizes_of(CORPUS, 2)
+    assert len(found) == 2
+    assert found[-1] * CORPUS.n_tokens <= 1600
+
+
+def test_long_documents_have_a_part_of_their_tokens(of_any_size: None) -> None:
+    """All over the document, and the parts before are in those that follow."""
+    corpus = synthetic_lda(n_docs=20, n_words=50, n_topics=3, doc_length=2000.0, seed=4).corpus
+    before: set[int] = set()
+    for part in parts_of(corpus, prior_of(3, corpus)):
+        assert part.n_docs == corpus.n_docs
+        take, ptr = tokens_of_part(corpus, np.arange(corpus.n_docs), part.shares)
+        assert before <= set(take.tolist())
+        before = set(take.tolist())
+        for d in range(corpus.n_docs):
+            own = take[ptr[d] : ptr[d + 1]] - corpus.doc_ptr[d]
+            assert np.diff(own).max() <= 64
+            assert np.all(np.diff(own) > 0)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +139,11 @@ def test_large_parts_are_not_swept(of_any_size: None, monkeypatch: pytest.Monkey
     ids=["asymmetric", "seed words", "one topic"],
 )
 def test_topics_that_differ_beforehand_start_at_once(of_any_size: None, prior: Any) -> None:
-    assert numbers_of_documents(CORPUS, prior) == []
+    assert parts_of(CORPUS, prior) == []
 
 
 def test_small_corpora_start_at_once() -> None:
-    assert numbers_of_documents(CORPUS, prior_of(4)) == []
+    assert parts_of(CORPUS, prior_of(4)) == []
 
 
 # -- the start of a chain ---------------------------------------------------------------------------------------------
@@ -125,8 +151,9 @@ def test_small_corpora_start_at_once() -> None:
 
 def start(seed: int = 1, chain: int = 0, n_jobs: int = 1) -> Any:
     sampler, prior = get_sampler("auto"), prior_of(6)
-    numbers = numbers_of_documents(CORPUS, prior)
-    return grow(sampler, numbers, CORPUS, prior, Key(seed, chain, 0), Schedule(n_shards=2, n_jobs=n_jobs))
+    return grow(
+        sampler, parts_of(CORPUS, prior), CORPUS, prior, Key(seed, chain, 0), Schedule(n_shards=2, n_jobs=n_jobs)
+    )
 
 
 def test_a_start_follows_from_seed_and_chain_on_any_number_of_threads(of_any_size: None) -> None:

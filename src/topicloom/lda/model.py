@@ -72,7 +72,7 @@ class LDA(PlainTopics):
         * ``n_mh`` (2): steps per token of "mh" and "warp".
         * ``start_sweeps`` (None): above 0, chains start with this many sweeps of half as many topics again. The most
           similar topics are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
-          None does so with a part of the documents, to which the others are added step by step, if the sampler is
+          None does so with a part of the tokens, to which the others are added step by step, if the sampler is
           "auto" and the corpus large enough for it to pay. 0 starts from random topics.
     learn_priors : bool or "symmetric", default=None
         None learns the priors that were left as None, True learns both, False neither. α becomes asymmetric, β stays

@@ -1,12 +1,14 @@
-"""A start on some of the documents, to which the others are added step by step.
+"""A start on some of the tokens, to which the others are added step by step.
 
 From random topics most sweeps of a run pass before its topics have formed, and they pass over all tokens. Topics form
-just as well from a part of the documents, where a sweep takes a part of the time. So the chain begins with an eighth of
-the documents, drawn at random, or about a million tokens if that is less. There it starts with more topics than are
-wanted, the most similar of which are merged (``merged_start``). Then the documents become up to four times as many in
-each step, and from some million tokens on all that are left join at once. The tokens of those that join are placed
-one after the other, each drawn given those placed before (``online_start``), and after each step but the last there
-are some sweeps.
+just as well from a part of them, where a sweep takes a part of the time. So a chain begins with an eighth of the
+tokens, or about a million if that is less. There it starts with more topics than are wanted, the most similar of which
+are merged (``merged_start``). Then the tokens become up to four times as many in each step, and from some million on
+all that are left join at once. Those that join are placed one after the other, each drawn given those placed before
+(``online_start``), and after each step but the last there are some sweeps.
+
+The part has tokens of many documents: of long ones about ``_SOME`` each, spread over the document, as these show its
+topics; and of documents drawn at random, if so many tokens of all are more than the part.
 
 All this is over before the first sweep of the chain, whose sampler is as exact as ever.
 """
@@ -14,94 +16,153 @@ All this is over before the first sweep of the chain, whose sampler is as exact 
 import math
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, Int64Array
+from topicloom._types import Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key, Sampler, Schedule
 from topicloom.engine.shards import shards_for
 from topicloom.engine.state import AnyState, new_assignments
-from topicloom.lda.gibbs.merged_start import MOST_TOPICS, start_with_more
+from topicloom.lda.gibbs.merged_start import start_with_more
 from topicloom.lda.gibbs.online_start import place_others
+from topicloom.numerics.jit import bare_kernel
 from topicloom.numerics.rng import Purpose, path_key, stream
 
-_LEAST = 1 << 17  # tokens of a corpus, fewer than which all documents start at once
-_PART, _ENOUGH = 1 / 8, 1 << 20  # the first documents: this part of all, or so many tokens if that is less
-_DOCS_PER_TOPIC = 2  # first documents at least
-_GROWTH = 4  # times the documents in one step, at the most
-_MOST = 1 << 22  # tokens of documents that are swept before all are there: they are copied
-_SWEEPS = 30  # of the first documents, before topics are merged
+_LEAST = 1 << 17  # tokens of a corpus, fewer than which all start at once
+_MOST_TOPICS = 2000  # gains of all pairs that may be merged take 72 MB
+_PART, _ENOUGH = 1 / 8, 1 << 20  # the first part: this share of all tokens, or so many if that is less
+_MOST_PART = 0.5  # the first part at most; where it would have to be larger, all tokens start at once
+_DOCS_PER_TOPIC, _TOKENS_PER_TOPIC = 2, 200  # of the first part at least; documents, if there are so many
+_SOME = 160  # tokens of a document in the first part, if it is long
+_GROWTH = 4  # times the tokens in one step, at the most
+_MOST = 1 << 22  # tokens that are swept before all are there: they are copied
+_SWEEPS = 30  # of the first part, before topics are merged
 _MORE_SWEEPS = 10  # after topics were merged, and after each step
+_CYCLE, _PACE = 64, 37  # token i of a document is among the first n of 64 if 37 i mod 64 is below n
+NOTHING = np.iinfo(np.uint16).max  # in place of the topic of a token that has none yet: topics are fewer
+
+
+class Part(NamedTuple):
+    """Some of the tokens: so many of each 64 tokens of a document, of the documents that come first in an order."""
+
+    n_docs: int
+    shares: Int64Array  # [D] by document
 
 
 def with_growing_start(sampler: Sampler, schedule: Schedule) -> Sampler:
-    """The same sampler, started on some of the documents wherever that pays.
+    """The same sampler, started on some of the tokens wherever that pays.
 
-    ``schedule`` is that of the chain; with no number of shards, the documents that are there say how many there are.
+    ``schedule`` is that of the chain; with no number of shards, the tokens that are there say how many there are.
     """
     blocks = sampler.blocks and sampler.blocks._replace(from_prior=partial(_from_prior, sampler))
     return replace(sampler, init=partial(_start, sampler, schedule), blocks=blocks)
 
 
 def _from_prior(sampler: Sampler, corpus: Corpus, prior: Prior) -> bool:
-    return not numbers_of_documents(corpus, prior) and bool(sampler.blocks.from_prior(corpus, prior))
+    return not parts_of(corpus, prior) and bool(sampler.blocks.from_prior(corpus, prior))
 
 
 def _start(sampler: Sampler, schedule: Schedule, corpus: Corpus, prior: Prior, key: Key) -> AnyState:
-    numbers = numbers_of_documents(corpus, prior)
-    return grow(sampler, numbers, corpus, prior, key, schedule) if numbers else sampler.init(corpus, prior, key)
+    parts = parts_of(corpus, prior)
+    return grow(sampler, parts, corpus, prior, key, schedule) if parts else sampler.init(corpus, prior, key)
 
 
-def numbers_of_documents(corpus: Corpus, prior: Prior) -> list[int]:
-    """How many documents there are after each step; none if the corpus is to start at once.
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def parts_of(corpus: Corpus, prior: Prior) -> list[Part]:
+    """The tokens that are there after each step but the last; none if the corpus is to start at once.
 
     It is if it is small, and where topics differ beforehand, as merging would mix them up.
     """
-    n_docs, n_topics = corpus.n_docs, prior.n_topics
     alike = prior.boost.shape[0] == 0 and bool(np.all(prior.alpha == prior.alpha[:, :1]))
-    if not alike or corpus.weights is not None or corpus.n_tokens < _LEAST or not 1 < n_topics <= MOST_TOPICS:
+    if not alike or corpus.weights is not None or corpus.n_tokens < _LEAST or not 1 < prior.n_topics <= _MOST_TOPICS:
         return []
-    part = max(min(_PART, _ENOUGH / corpus.n_tokens), _DOCS_PER_TOPIC * n_topics / n_docs)
-    if part > 0.5:
+    of_docs = min(_DOCS_PER_TOPIC * prior.n_topics / corpus.n_docs, 1.0)
+    least = max(of_docs * _kept(corpus, _SOME), _TOKENS_PER_TOPIC * prior.n_topics)
+    share = max(min(_PART, _ENOUGH / corpus.n_tokens), least / corpus.n_tokens)
+    if share > _MOST_PART:
         return []
-    n_steps = math.ceil(-math.log(part) / math.log(_GROWTH))
-    parts = [part ** (1 - step / n_steps) for step in range(n_steps)]
-    swept = [part for part in parts if part == parts[0] or part * corpus.n_tokens <= _MOST]
-    return [math.ceil(n_docs * part) for part in swept] + [n_docs]
+    n_steps = math.ceil(-math.log(share) / math.log(_GROWTH))
+    shares = [share ** (1 - step / n_steps) for step in range(n_steps)]
+    return [_part(corpus, s) for s in shares if s == shares[0] or s * corpus.n_tokens <= _MOST]
 
 
-def grow(sampler: Sampler, numbers: list[int], corpus: Corpus, prior: Prior, key: Key, schedule: Schedule) -> AnyState:
+def _shares(corpus: Corpus, some: float) -> Int64Array:
+    """Of how many of each 64 tokens of a document there are about so many, all of a short one."""
+    lengths = np.maximum(corpus.doc_lengths, 1)
+    return np.clip(np.ceil(_CYCLE * some / lengths), 1, _CYCLE).astype(np.int64)
+
+
+def _kept(corpus: Corpus, some: float) -> int:
+    return int(np.sum(corpus.doc_lengths * _shares(corpus, some))) // _CYCLE
+
+
+def _part(corpus: Corpus, share: float) -> Part:
+    """About this share of all tokens."""
+    wanted = share * corpus.n_tokens
+    low, high = float(_SOME), float(max(corpus.doc_lengths.max(initial=1), _SOME))
+    if _kept(corpus, low) >= wanted:
+        return Part(math.ceil(corpus.n_docs * wanted / _kept(corpus, low)), _shares(corpus, low))
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _kept(corpus, middle) >= wanted else (middle, high)
+    return Part(corpus.n_docs, _shares(corpus, high))
+
+
+@bare_kernel
+def list_tokens(docs: Int64Array, doc_ptr: Int64Array, shares: Int64Array, take: Int64Array, ends: Int64Array) -> int:
+    """Fill ``take`` with the tokens of a part of these documents, and ``ends``; returns how many there are.
+
+    Without room in ``take`` they are only counted.
+    """
+    n, writes = 0, take.shape[0] > 0
+    for j in range(docs.shape[0]):
+        start = doc_ptr[docs[j]]
+        for i in range(doc_ptr[docs[j] + 1] - start):
+            if (i * _PACE) % _CYCLE < shares[docs[j]]:
+                if writes:
+                    take[n] = start + i
+                n += 1
+        ends[j] = n
+    return n
+
+
+def tokens_of_part(corpus: Corpus, docs: Int64Array, shares: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """The tokens of a part, and where those of each document begin."""
+    ptr = np.zeros(len(docs) + 1, np.int64)
+    take = np.empty(list_tokens(docs, corpus.doc_ptr, shares, np.empty(0, np.int64), ptr[1:]), np.int64)
+    list_tokens(docs, corpus.doc_ptr, shares, take, ptr[1:])
+    return take, ptr
+
+
+# -- the start -------------------------------------------------------------------------------------------------------
+
+
+def grow(sampler: Sampler, parts: list[Part], corpus: Corpus, prior: Prior, key: Key, schedule: Schedule) -> AnyState:
     """The first state of a chain: by (seed, chain), whatever the number of threads."""
     z = new_assignments(corpus, prior.n_topics)
+    z[:] = NOTHING
     rng = np.random.Generator(np.random.Philox(key=stream(key.seed, Purpose.GROWING_START, key.chain)[:2]))
     order = rng.permutation(corpus.n_docs)
-    n_placed = 0
-    for step, n in enumerate(numbers):
-        docs = np.sort(order[:n])
-        given = np.isin(docs, order[:n_placed], assume_unique=True)
-        whole = n == corpus.n_docs
-        some = corpus if whole else corpus.select(docs)
-        of_some = prior if whole else prior._replace(alpha_row=prior.alpha_row[docs])
-        own = Key(int(path_key(key.seed, Purpose.GROWING_START, step)) >> 1, key.chain, 0)
+    for step, part in enumerate(parts):
+        docs = np.sort(order[: part.n_docs])
+        take, ptr = tokens_of_part(corpus, docs, part.shares)
+        some = Corpus(words=corpus.words[take], doc_ptr=ptr, vocabulary=corpus.vocabulary)
+        of_some, own = prior._replace(alpha_row=prior.alpha_row[docs]), _key(key, step)
         if step == 0:
             state = start_with_more(sampler, _SWEEPS, some, of_some, own, schedule)
         else:
-            taken = z if whole else z[_places(corpus, docs)]
-            placing = stream(own.seed, Purpose.START, key.chain)
-            state = place_others(some, taken, given, of_some, placing)
-        if whole:
-            break
+            state = place_others(some, z[take], NOTHING, of_some, stream(own.seed, Purpose.START, own.chain))
         of_part = schedule._replace(n_shards=shards_for(schedule.n_shards, some.n_tokens))
         state = sampler.run(some, state, of_some, own._replace(sweep=1), of_part, _MORE_SWEEPS)[0]
-        z[_places(corpus, docs)] = state.z
-        n_placed = n
-    return state
+        z[take] = state.z
+    own = _key(key, len(parts))
+    return place_others(corpus, z, NOTHING, prior, stream(own.seed, Purpose.START, own.chain))
 
 
-def _places(corpus: Corpus, docs: Int64Array) -> AnyArray:
-    """Where the tokens of these documents stand among all."""
-    lengths = corpus.doc_lengths[docs]
-    ends = np.cumsum(lengths)
-    return np.repeat(corpus.doc_ptr[docs] - (ends - lengths), lengths) + np.arange(ends[-1])
+def _key(key: Key, step: int) -> Key:
+    return Key(int(path_key(key.seed, Purpose.GROWING_START, step)) >> 1, key.chain, 0)

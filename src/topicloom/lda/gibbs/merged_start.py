@@ -109,11 +109,16 @@ def _merged(sampler: Sampler, corpus: Corpus, state: AnyState, prior: Prior, unt
 def merge_pairs(gains: FloatArray, n_pairs: int) -> Int64Array:
     """The new number of each topic after merging disjoint pairs, the greatest gain first."""
     gains, n = gains.copy(), len(gains)
-    into = np.arange(n)
+    into, best = np.arange(n), np.argmax(gains, axis=1)
+    most = gains[np.arange(n), best]
     for _ in range(min(n_pairs, n // 2)):
-        high, low = divmod(int(np.argmax(gains)), n)
+        high = int(np.argmax(most))
+        low = int(best[high])
         into[high] = low
         gains[[high, low], :] = gains[:, [high, low]] = -np.inf
+        stale = np.flatnonzero((best == high) | (best == low) | (np.arange(n) == high) | (np.arange(n) == low))
+        best[stale] = np.argmax(gains[stale], axis=1)
+        most[stale] = gains[stale, best[stale]]
     kept = np.unique(into)
     return np.searchsorted(kept, into)
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array, UInt64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Tokens, tokens_of
 from topicloom.engine.count_lists import ONE, SHIFT, TOPIC, find, sort_lists
@@ -242,31 +242,56 @@ def _place_long(
 
 @bare_kernel
 def count_given(
-    tokens: Tokens, docs: Int64Array, state: SparseState, frequent: Rows, totals: Int64Array
+    tokens: Tokens, nothing: int, state: SparseState, frequent: Rows, totals: Int64Array
 ) -> None:  # fmt: skip
-    """Count the tokens of documents whose topics are given, as ``place_tokens`` would leave them."""
-    words, doc_ptr, z = tokens.words, tokens.doc_ptr, state.z
+    """Count the tokens whose topics are given, as ``place_tokens`` would leave them; others have ``nothing`` in z."""
+    words, z = tokens.words, state.z
     list_ptr, list_size, entries = state.list_ptr, state.list_size, state.entries
-    for d in docs:
-        for i in range(doc_ptr[d], doc_ptr[d + 1]):
-            v, k = words[i], np.int64(z[i])
-            start, size, r = list_ptr[v], list_size[v], np.int64(frequent.row_of[v])
-            if r < 0:
-                list_size[v] = _join(entries, start, size, find(entries, start, size, k), k)
-            else:
-                list_size[v] = _join_long(frequent.rows, r, start, size, entries, k)
-            totals[k] += 1
+    for i in range(words.shape[0]):
+        if z[i] == nothing:
+            continue
+        v, k = words[i], np.int64(z[i])
+        start, size, r = list_ptr[v], list_size[v], np.int64(frequent.row_of[v])
+        if r < 0:
+            list_size[v] = _join(entries, start, size, find(entries, start, size, k), k)
+        else:
+            list_size[v] = _join_long(frequent.rows, r, start, size, entries, k)
+        totals[k] += 1
+
+
+@bare_kernel
+def _enter_given(
+    z: AnyArray, nothing: int, lines: FloatArray, coef: FloatArray, blocks: FloatArray, share: FloatArray, met: AnyArray
+) -> int:
+    """Count the topics of a document's tokens that are given; returns how many topics there are."""
+    n_met = 0
+    for k in z:
+        if k == nothing:
+            continue
+        if lines[k, PLACE] == NOWHERE:
+            lines[k, PLACE] = n_met
+            met[n_met] = k
+            n_met += 1
+        lines[k, DOC] += 1.0
+    for j in range(n_met):
+        k = met[j]
+        share[j] = lines[k, DOC] * lines[k, INVERSE]
+        c = (lines[k, DOC] + lines[k, ALPHA]) * lines[k, INVERSE]
+        blocks[k >> BLOCK] += c - coef[k]
+        coef[k] = c
+    return n_met
 
 
 @bare_kernel
 def place_tokens(
-    tokens: Tokens, docs: Int64Array, state: SparseState, prior: Prior, frequent: Rows, scratch: ListScratch,
-    stream: UInt64Array,
+    tokens: Tokens, docs: Int64Array, nothing: int, state: SparseState, prior: Prior, frequent: Rows,
+    scratch: ListScratch, stream: UInt64Array,
 ) -> None:  # fmt: skip
-    """Place the tokens of these documents, one document after the other.
+    """Place the tokens that have no topic yet, one document after the other.
 
-    Lists, rows and the totals in ``scratch.lines`` come with the tokens that were placed before, and are left with
-    all of them, lists nearly in order: ``sort_lists`` puts them in order.
+    These have ``nothing`` in z; if it is no topic's number but negative, no token has a topic. Lists, rows and the
+    totals in ``scratch.lines`` come with the tokens that have one, and are left with all, lists nearly in order:
+    ``sort_lists`` puts them in order.
     """
     words, doc_ptr, z, beta = tokens.words, tokens.doc_ptr, state.z, prior.beta
     list_ptr, list_size, entries = state.list_ptr, state.list_size, state.entries
@@ -282,9 +307,13 @@ def place_tokens(
         if wasted > patience:  # as much was looked at in vain as new sums look at
             patience = _sum_pulls(frequent, state, lines)
             wasted = 0
-        total_coef = sum_of(blocks)
         n_met = 0
+        if nothing >= 0:
+            n_met = _enter_given(z[doc_ptr[d] : doc_ptr[d + 1]], nothing, lines, coef, blocks, share, met)
+        total_coef = sum_of(blocks)
         for i in range(doc_ptr[d], doc_ptr[d + 1]):
+            if nothing >= 0 and z[i] != nothing:
+                continue
             v = words[i]
             if i + _AHEAD < n_tokens:
                 ask_for(words[i + _AHEAD], state, prior)
@@ -349,25 +378,24 @@ def in_strides(n_docs: int) -> Int64Array:
 
 def place_first(
     corpus: Corpus, state: SparseState, prior: Prior, rows: Rows, rng: AnyArray,
-    kernel: Callable[..., None] = place_tokens, given: BoolArray | None = None,
+    kernel: Callable[..., None] = place_tokens, nothing: int = -1,
 ) -> None:  # fmt: skip
-    """Fill z, lists and totals. The topics of documents that are ``given`` are in z and stay as they are."""
+    """Fill z, lists and totals. Topics that are in z stay as they are, if tokens without one have ``nothing`` there."""
     scratch, totals = list_scratch(prior), np.zeros(prior.n_topics, np.int64)
     docs, tokens = in_strides(corpus.n_docs), tokens_of(corpus)
     state.list_size[:] = 0
     rows.rows[:] = 0
-    if given is not None:
-        count_given(tokens, np.flatnonzero(given), state, rows, totals)
-        docs = docs[~given[docs]]
+    if nothing >= 0:
+        count_given(tokens, nothing, state, rows, totals)
     fill(totals, prior.beta_sum, np.ones(prior.n_topics), scratch.lines)
-    kernel(tokens, docs, state, prior, rows, scratch, rng)
+    kernel(tokens, docs, nothing, state, prior, rows, scratch, rng)
     state.topic[:] = scratch.lines[:, TOTAL]
 
 
-def place_others(corpus: Corpus, z: AnyArray, given: BoolArray, prior: Prior, rng: AnyArray) -> SparseState:
-    """The topics of documents that are not ``given``, each token's drawn given those before it; fills z."""
+def place_others(corpus: Corpus, z: AnyArray, nothing: int, prior: Prior, rng: AnyArray) -> SparseState:
+    """The topics of tokens that have ``nothing`` in z, each drawn given those that have one and those before it."""
     state = new_lists(corpus, z, prior.n_topics)
-    place_first(corpus, state, prior, new_rows(prior, frequent_words(corpus, prior)), rng, given=given)
+    place_first(corpus, state, prior, new_rows(prior, frequent_words(corpus, prior)), rng, nothing=nothing)
     sort_lists(0, corpus.n_words, state)
     return state
 
@@ -375,4 +403,4 @@ def place_others(corpus: Corpus, z: AnyArray, given: BoolArray, prior: Prior, rn
 def place_online(corpus: Corpus, prior: Prior, key: Key) -> SparseState:
     """First topics, each token's drawn given those before it."""
     rng = stream(key.seed, Purpose.START, key.chain)
-    return place_others(corpus, new_assignments(corpus, prior.n_topics), np.zeros(corpus.n_docs, bool), prior, rng)
+    return place_others(corpus, new_assignments(corpus, prior.n_topics), -1, prior, rng)
