@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,12 @@ def rival(name: str) -> ModuleType:
         raise MissingExtraError(
             f"this benchmark compares with {name}, which is not installed; pip install 'topicloom[bench]'."
         ) from error
+
+
+def need(*names: str) -> None:
+    """That packages are there: said before the first measurement, not after the last."""
+    for name in names:
+        rival(name)
 
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -83,10 +90,14 @@ def import_seconds(statement: str, repeats: int = 5) -> float:
     return float(np.median([float(run.stdout) for run in runs]))
 
 
+def version_of(tool: ModuleType) -> str:
+    return str(getattr(tool, "__version__", "")) or version(tool.__name__)
+
+
 def machine(*rivals: ModuleType) -> str:
     """Versions and cores, to head the output."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    tools = [f"topicloom {topicloom.__version__}", *(f"{tool.__name__} {tool.__version__}" for tool in rivals)]
+    tools = [f"topicloom {topicloom.__version__}", *(f"{tool.__name__} {version_of(tool)}" for tool in rivals)]
     return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores} cores."
 
 
