@@ -34,6 +34,13 @@ def need(*names: str) -> None:
         rival(name)
 
 
+def need_files(data: Path | None, names: Iterable[str], file: str = "docword.npz") -> None:
+    """That corpora's folders are there, with a file in each; the other thing to be said first."""
+    for name in names:
+        if data is None or not (data / name / file).is_file():
+            raise InputError(f"--data {data}: there is no {file} in a folder {name}.")
+
+
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 """The time that passes, or, where a machine is shared, the time that this process gets, all its threads together."""
 

@@ -273,6 +273,28 @@ def test_scaling_leaves_out_what_would_take_too_long(tmp_path: Path, monkeypatch
     assert (tmp_path / "scaling.png").stat().st_size > 1000
 
 
+def test_a_curve_and_a_figure_for_each_thing_that_varies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(corpus: Corpus, sampler: str, n_topics: int, *_: Any) -> scaling.Cell:
+        per_sweep = 1e-9 * n_topics * corpus.n_tokens
+        return scaling.Cell(sampler, corpus.n_tokens, n_topics, per_sweep, per_sweep)
+
+    monkeypatch.setattr(scaling, "measure", made)
+    monkeypatch.setattr(scaling, "warm_up", lambda *_: 0.0)
+    scaling.main(
+        ["--curves", "--tokens", "1e4", "--topics", "3", "7", "--words", "120", "--lengths", "100", "1e3", "1e4",
+         "--vocabularies", "100", "2e4", "--many-topics", "2", "9", "1e7", "--seconds-cap", "1e-3", "--out",
+         str(tmp_path)]
+    )  # fmt: skip
+    text = (tmp_path / "scaling_curves.md").read_text()
+    assert "| 1,000 | auto | 7 | 119 | 1,000 | 7 | 7 |" in text or "| 1,000 | auto | 7 | 120 | 1,000 | 7 | 7 |" in text
+    assert "10,000 tokens per document: fewer than two documents" in text
+    assert "auto, K = 10,000,000, 10,000,000 topics: more than 0 s" in text
+    (sizes,) = [row for row in text.splitlines() if row.startswith("| 20,000 | auto | 3 |")]
+    assert 500 < int(sizes.split("|")[4].replace(",", "")) < 10_000  # words that occur
+    for kind in scaling.CURVES:
+        assert (tmp_path / f"scaling_curves_{kind}.png").stat().st_size > 1000
+
+
 def test_scaling_measures_sweeps(corpus: Corpus) -> None:
     cell = scaling.measure(corpus, "auto", 3, 0.1, 1, 2, 1, "wall")
     assert (cell.n_tokens, cell.n_topics) == (corpus.n_tokens, 3)

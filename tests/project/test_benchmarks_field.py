@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -218,6 +219,23 @@ def test_a_row_for_each_corpus_and_number_of_topics(data: Path, tmp_path: Path) 
     assert "about 1 s for 8 sweeps" in (tmp_path / "f.md").read_text()
     lda.main([*given, *one, "--rival-cap", "10", "--gigabytes", "1e-7"])
     assert "about 0 GB" in (tmp_path / "f.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["compound", "crossover", "dense", "exact_shards", "hdp", "medlda", "multilabel", "multipath", "shards",
+             "approximations", "explore", "variational", "scale", "transform"],
+)  # fmt: skip
+def test_corpora_of_every_benchmark_are_looked_for_first(
+    name: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module: Any = import_module(f"benchmarks.{name}")
+    for found in ("rival", "needed_ray"):
+        if hasattr(module, found):
+            monkeypatch.setattr(module, found, lambda *_: np)
+    option = {"explore": [], "variational": [], "transform": ["--corpora", "absent"]}
+    with pytest.raises(InputError, match="there is no"):
+        module.main(["--data", str(data), *option.get(name, ["--corpus", "absent"])])
+    assert capsys.readouterr().out == ""
 
 
 def test_what_is_missing_is_said_before_the_first_race(data: Path, tmp_path: Path, monkeypatch: Any) -> None:
