@@ -97,15 +97,19 @@ def import_seconds(statement: str, repeats: int = 5) -> float:
     return float(np.median([float(run.stdout) for run in runs]))
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def version_of(tool: ModuleType) -> str:
     return str(getattr(tool, "__version__", "")) or version(tool.__name__)
 
 
 def machine(*rivals: ModuleType) -> str:
     """Versions and cores, to head the output."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     tools = [f"topicloom {topicloom.__version__}", *(f"{tool.__name__} {version_of(tool)}" for tool in rivals)]
-    return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores} cores."
+    return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores()} cores."
 
 
 def without_paths(arguments: Sequence[str]) -> str:

@@ -28,6 +28,11 @@ SPREAD = 0.7  # of the logarithm of a cell's number of fragments, in synthetic_c
 BACKGROUND = 0.3
 
 
+def whole(text: str) -> int:
+    """A number as options have it, such as 2e6."""
+    return int(float(text))
+
+
 def split(name: str) -> tuple[str, str]:
     kind, _, rest = name.partition(":")
     return kind, rest

@@ -49,10 +49,18 @@ class Runs:
         return Curve(self.name, points=points, per_sweep=(found.per_sweep, found.per_sweep), peak=found.peak)
 
     def reach(self, goal: float, sweeps: int, most: int) -> None:
-        """Ever longer runs until one is at the goal."""
+        """Runs on both sides of the goal: ever longer ones until one is there, or shorter ones until one is not."""
         while self.curve().seconds_to(goal) is None and sweeps < most:
-            sweeps = min(most, max(sweeps + 1, round(1.2 * sweeps)))
+            sweeps = min(most, max(sweeps + 1, round(1.25 * sweeps)))
             self.make(sweeps)
+        shorter = round(0.8 * sweeps)
+        while shorter > 4 and self._level_before(goal) < shorter:
+            self.make(shorter)
+            shorter = round(0.8 * shorter)
+
+    def _level_before(self, goal: float) -> int:
+        """The longest run that is not beyond the goal."""
+        return max((sweeps for sweeps, run in self._runs.items() if run.likelihood <= goal), default=0)
 
 
 class Spread(NamedTuple):
@@ -225,7 +233,7 @@ def run_program(cell: Cell, done: list[Runs], runs: Runs, given: Namespace) -> N
         if reason is not None:
             cell.left_out[runs.name] = reason
             return
-    runs.make(max(5, round(0.8 * given.sweeps)), max(6, given.sweeps))
+    runs.make(max(5, given.sweeps))
     done.append(runs)
     say(f"{cell.corpus}, K = {cell.n_topics}: {runs.name} done")
 
@@ -269,9 +277,9 @@ def how(given: Namespace, rivals: Sequence[str]) -> str:
     stepless = [name for name in rivals if name != TOMOTOPY]
     if stepless:
         text += (
-            f" {' and '.join(stepless)} cannot be stepped: runs of 2 (and once 4), {round(0.8 * given.sweeps)} and "
-            f"{given.sweeps} sweeps from the same start, and longer ones where they are short of the goal; seconds are "
-            "differences of runs, and lines join the runs."
+            f" {' and '.join(stepless)} cannot be stepped: runs of 2 and {given.sweeps} sweeps from the same start, "
+            "and more runs, each a quarter longer or a fifth shorter than the one before, until the goal lies between "
+            "two; seconds are differences of runs, and lines join the runs."
         )
     if "pyrmallet" in rivals:
         text += (

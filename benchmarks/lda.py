@@ -274,9 +274,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--corpus", nargs="+", default=["kos"], help="folders, NAME:texts (every word), zipf:WORDS, cells:PER_ROW"
     )
-    parser.add_argument(
-        "--tokens", type=lambda text: int(float(text)), default=_corpora.TOKENS, help="of synthetic ones"
-    )
+    parser.add_argument("--tokens", type=_corpora.whole, default=_corpora.TOKENS, help="of synthetic ones")
     parser.add_argument("--field", action="store_true", help="one row a corpus and K: all tools' seconds to one goal")
     parser.add_argument("--seeds", type=int, default=3, help="of each tool in the field")
     parser.add_argument("--rivals", nargs="*", help=f"of {', '.join(RIVALS)} (default: those there are)")
