@@ -26,7 +26,7 @@ from topicloom.errors import InputError
 
 PATIENCE = 2.0  # times the sweeps that set the goal
 MALLET = "MALLET"
-BYTES = {TOMOTOPY: 4, "topica": 24, "pyrmallet": 24}  # about, by cell of the table of topics and words
+BYTES = {TOMOTOPY: 4, "topica": 20, "pyrmallet": 8}  # by cell of the table of topics and words, measured
 
 Make = Callable[[int], _programs.Program]
 
