@@ -24,7 +24,7 @@ def rival(name: str) -> ModuleType:
         return import_module(name)
     except ImportError as error:
         raise MissingExtraError(
-            f"this benchmark compares with {name}, which is not installed; pip install 'topicloom[bench]'."
+            f"this benchmark needs {name}, which is not installed; pip install 'topicloom[bench]' {name}."
         ) from error
 
 

@@ -8,6 +8,7 @@ seconds. Tools that can be stepped take turns sweep by sweep; the others make ru
 
 import csv
 import tempfile
+import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from topicloom.errors import InputError
 
 PATIENCE = 2.0  # times the sweeps that set the goal
 MALLET = "MALLET"
+FIRST = (2, 10)  # sweeps, by which a tool that cannot be stepped is judged
 BYTES = {TOMOTOPY: 4, "topica": 20, "pyrmallet": 8}  # by cell of the table of topics and words, measured
 
 Make = Callable[[int], _programs.Program]
@@ -42,6 +44,13 @@ class Runs:
         for sweeps in lengths:
             if sweeps not in self._runs:
                 self._runs[sweeps] = self._program.run(self._n_topics, sweeps)
+
+    def rate(self) -> float:
+        """Seconds of a sweep, by the first ones."""
+        few, many = FIRST
+        self.make(few, many)
+        between = (self._runs[many].seconds - self._runs[few].seconds) / (many - few)
+        return between if between > 0 else self._runs[many].seconds / many
 
     def curve(self) -> Curve:
         found = _programs.joined([self._runs[sweeps] for sweeps in sorted(self._runs)])
@@ -175,8 +184,11 @@ def too_large(name: str, corpus: Corpus, n_topics: int, cap: float) -> str | Non
     return f"about {needed:.0f} GB" if needed > cap else None
 
 
-def too_slow(rate: float, sweeps: int, cap: float) -> str | None:
-    return f"about {rate * sweeps:,.0f} s for {sweeps} sweeps" if rate * sweeps > cap else None
+def too_slow(rates: dict[str, float], given: Namespace) -> dict[str, str]:
+    """Rivals whose sweeps would take too long, by their first ones: in all, or beside the quickest rival's."""
+    most = min(given.rival_cap, given.rival_share * given.sweeps * min(rates.values(), default=0.0))
+    seconds = {name: rate * given.sweeps for name, rate in rates.items()}
+    return {name: f"about {taken:,.0f}, by its first sweeps" for name, taken in seconds.items() if taken > most}
 
 
 # -- one cell --------------------------------------------------------------------------------------------------------
@@ -186,61 +198,51 @@ def measure(name: str, corpus: Corpus, n_topics: int, given: Namespace, rivals: 
     """All tools on one corpus with one number of topics."""
     ours = list(given.samplers)
     cell = Cell(name, n_topics, corpus.n_tokens, given.sweeps, ours)
-    taking = []
-    for other in rivals:
-        reason = too_large(other, corpus, n_topics, given.gigabytes)
-        if reason is None and other == TOMOTOPY:
-            reason = too_slow(first_sweep(corpus, n_topics, given.clock), given.sweeps, given.rival_cap)
-        if reason is None:
-            taking.append(other)
-        else:
-            cell.left_out[other] = reason
-    stepped = [*ours, *(other for other in taking if other == TOMOTOPY)]
-    races, runs = [], dict[str, list[Runs]]()
+    reasons = {other: too_large(other, corpus, n_topics, given.gigabytes) for other in rivals}
+    cell.left_out = {other: reason for other, reason in reasons.items() if reason is not None}
     with tempfile.TemporaryDirectory() as folder:
-        makers = {other: maker(other, corpus, Path(folder), given) for other in taking if other != TOMOTOPY}
+        makers = {
+            other: maker(other, corpus, Path(folder), given)
+            for other in rivals
+            if other != TOMOTOPY and other not in cell.left_out
+        }
+        runs = {other: [Runs(other, make(1), n_topics)] for other, make in makers.items()}
+        tomotopy = TOMOTOPY in rivals and TOMOTOPY not in cell.left_out
+        rates = {TOMOTOPY: second_sweep(corpus, n_topics, given.clock)} if tomotopy else {}
+        for other, (first,) in runs.items():
+            rates[other] = first.rate()
+        cell.left_out |= too_slow(rates, given)
+        stepped = [*ours, *([TOMOTOPY] if TOMOTOPY in rates and TOMOTOPY not in cell.left_out else [])]
+        runs = {other: of_tool for other, of_tool in runs.items() if other not in cell.left_out}
+        races = []
         for seed in range(1, given.seeds + 1):
             races.append(Race(corpus, n_topics, stepped, given.clock, seed))
             races[-1].run(given.sweeps, given.every, given.seconds_cap)
-            say(f"{name}, K = {n_topics}, seed {seed}: {', '.join(stepped)} raced")
-            for other, make in makers.items():
-                if other not in cell.left_out:
-                    run_program(cell, runs.setdefault(other, []), Runs(other, make(seed), n_topics), given)
+            for other, of_tool in runs.items():
+                if seed > 1:
+                    of_tool.append(Runs(other, makers[other](seed), n_topics))
+                of_tool[-1].make(FIRST[0], max(5, given.sweeps))
+            say(f"{name}, K = {n_topics}, seed {seed}: {', '.join([*stepped, *runs])}")
         collect(cell, races, runs)
         goal, most = cell.goal, round(PATIENCE * given.sweeps)
         for race in races:
             race.catch_up_by_sweeps(goal, most, given.every)
-        for of_tool in runs.values():
-            for one in of_tool:
-                one.reach(goal, given.sweeps, most)
+        for one in (one for of_tool in runs.values() for one in of_tool):
+            one.reach(goal, given.sweeps, most)
         collect(cell, races, runs)
     return cell
 
 
-def first_sweep(corpus: Corpus, n_topics: int, clock: str) -> float:
+def second_sweep(corpus: Corpus, n_topics: int, clock: str) -> float:
     """Seconds of tomotopy's second sweep."""
     tool = start(TOMOTOPY, corpus, n_topics)
     tool.sweep()
     return timed(tool.sweep, clock)
 
 
-def run_program(cell: Cell, done: list[Runs], runs: Runs, given: Namespace) -> None:
-    """The runs of a program with one seed, unless the shortest show that they would take too long."""
-    runs.make(2)
-    if not done:
-        runs.make(4)
-        reason = too_slow(mean_sweep(runs.curve()), given.sweeps, given.rival_cap)
-        if reason is not None:
-            cell.left_out[runs.name] = reason
-            return
-    runs.make(max(5, given.sweeps))
-    done.append(runs)
-    say(f"{cell.corpus}, K = {cell.n_topics}: {runs.name} done")
-
-
 def collect(cell: Cell, races: Sequence[Race], runs: dict[str, list[Runs]]) -> None:
     cell.curves = {name: [race.curves[name] for race in races] for name in races[0].curves}
-    cell.curves |= {name: [one.curve() for one in of_tool] for name, of_tool in runs.items() if of_tool}
+    cell.curves |= {name: [one.curve() for one in of_tool] for name, of_tool in runs.items()}
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -277,9 +279,9 @@ def how(given: Namespace, rivals: Sequence[str]) -> str:
     stepless = [name for name in rivals if name != TOMOTOPY]
     if stepless:
         text += (
-            f" {' and '.join(stepless)} cannot be stepped: runs of 2 and {given.sweeps} sweeps from the same start, "
-            "and more runs, each a quarter longer or a fifth shorter than the one before, until the goal lies between "
-            "two; seconds are differences of runs, and lines join the runs."
+            f" {' and '.join(stepless)} cannot be stepped: runs of {FIRST[0]} and {given.sweeps} sweeps from the same "
+            "start, and more, each a quarter longer or a fifth shorter than the one before, until the goal lies "
+            "between two; seconds are differences of runs, and lines join the runs."
         )
     if "pyrmallet" in rivals:
         text += (
@@ -288,8 +290,9 @@ def how(given: Namespace, rivals: Sequence[str]) -> str:
             f"{_programs.Pyrmallet.own_from:,} cells, it is its own log p(w, z)."
         )
     return text + (
-        f" A rival is left out where its sweeps would take more than {given.rival_cap:g} s a seed, by its first ones, "
-        f"or its table of topics and words more than {given.gigabytes:g} GB; the cell then says so."
+        f" A rival is left out where its {given.sweeps} sweeps would take more than {given.rival_cap:g} s, or more "
+        f"than {given.rival_share:g} times the quickest rival's, by the first ones, or its table of topics and words "
+        f"more than {given.gigabytes:g} GB; the cell then says so."
     )
 
 
@@ -307,10 +310,11 @@ def report(given: Namespace) -> str:
             f"- {name}: {corpus.n_docs:,} documents of {corpus.n_tokens / corpus.n_docs:,.0f} tokens on average"
         )
         for n_topics in given.topics:
+            started = time.process_time()
             cell = measure(name, corpus, n_topics, given, rivals)
             rows.append(row_of(cell, columns, corpus.n_words))
             points += points_of(cell)
-            say(" | ".join(rows[-1]))
+            say(f"{' | '.join(rows[-1])} | in {time.process_time() - started:.0f} s of processor time")
             parts = [f"`python -m benchmarks.lda {given.shown}`", machine(*versions), how(given, rivals)]
             text = "\n\n".join([*parts, table(head_of(columns), rows), "\n".join(notes)]) + "\n"
             (given.out / f"{given.name}.md").write_text(f"# The field\n\n{text}", encoding="utf-8")

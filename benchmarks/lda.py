@@ -279,6 +279,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="of each tool in the field")
     parser.add_argument("--rivals", nargs="*", help=f"of {', '.join(RIVALS)} (default: those there are)")
     parser.add_argument("--rival-cap", type=float, default=600.0, help="seconds of a rival's sweeps, in the field")
+    parser.add_argument(
+        "--rival-share", type=float, default=4.0, help="the same, as a multiple of the quickest rival's"
+    )
     parser.add_argument("--gigabytes", type=float, default=6.0, help="of a rival's table of topics and words")
     parser.add_argument("--topics", nargs="+", type=int, default=[20, 100])
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
