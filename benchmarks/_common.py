@@ -113,11 +113,12 @@ def machine(*rivals: ModuleType) -> str:
 
 
 def without_paths(arguments: Sequence[str]) -> str:
-    """A command's arguments as anyone would give them: DATA in place of the data's path, and no ``--out``."""
+    """A command's arguments as anyone would give them: names in place of paths, and no ``--out``."""
     shown, before = [], ""
+    names = {"--data": "DATA", "--mallet": "bin/mallet", "--warplda": "WARPLDA"}
     for part in arguments:
         if "--out" not in (part, before):
-            shown.append("DATA" if before == "--data" else part)
+            shown.append(names.get(before, part))
         before = part
     return " ".join(shown)
 

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 
 import topicloom
 from benchmarks._common import forget_peak, resident, rival, timed
+from benchmarks._corpora import occurring
 from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior, make_prior
@@ -23,6 +24,7 @@ from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.gibbs.joint import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
+LONGEST = 100  # tokens of each document of a first sweep
 DENSE_CELLS = 5 * 10**7  # of words and topics, up to which counts are put into a dense matrix
 TOMOTOPY = "tomotopy"
 
@@ -123,6 +125,7 @@ def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> floa
     Over a few documents auto takes one of the ways that it may take over many, so all of them are gone.
     """
     few = corpus.select(range(min(20, corpus.n_docs)))
+    few = occurring(few.keep_tokens(np.arange(few.n_tokens) - few.doc_ptr[few.token_docs] < LONGEST))
 
     def first() -> None:
         start(name, few, n_topics, n_shards).sweep()

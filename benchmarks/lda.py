@@ -279,9 +279,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="of each tool in the field")
     parser.add_argument("--rivals", nargs="*", help=f"of {', '.join(RIVALS)} (default: those there are)")
     parser.add_argument("--rival-cap", type=float, default=600.0, help="seconds of a rival's sweeps, in the field")
-    parser.add_argument(
-        "--rival-share", type=float, default=4.0, help="the same, as a multiple of the quickest rival's"
-    )
+    parser.add_argument("--rival-share", type=float, default=4.0, help="the same, as a multiple of the quickest's")
     parser.add_argument("--gigabytes", type=float, default=6.0, help="of a rival's table of topics and words")
     parser.add_argument("--topics", nargs="+", type=int, default=[20, 100])
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
@@ -299,26 +297,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--shuffled", action="store_true", help="tokens of a document in random order, as in texts")
     parser.add_argument("--no-memory", action="store_true", help="leave memory out")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--name", default="lda", help="of the files written to --out")
+    parser.add_argument("--name", help="of the files written to --out (default: lda, of the field lda_field)")
     parser.add_argument("--peak-of", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if (
-        min(
-            given.sweeps,
-            given.every,
-            given.seeds,
-            given.tokens,
-            given.thread_turns,
-            given.turn_sweeps,
-            *given.topics,
-            *given.threads,
-        )
-        < 1
-    ):
-        parser.error(
-            "--seeds, --tokens, --sweeps, --every, --thread-turns, --turn-sweeps, --topics and --threads must be at "
-            "least 1"
-        )
+    counts = (given.seeds, given.tokens, given.sweeps, given.every, given.thread_turns, given.turn_sweeps)
+    if min(*counts, *given.topics, *given.threads) < 1:
+        parser.error("sweeps, seeds, turns, topics, threads and tokens must be at least 1")
+    given.name = given.name or ("lda_field" if given.field else "lda")
     given.samplers = given.samplers or (["auto"] if given.field else list(sampler_names()))
     if set(given.rivals or ()) - set(RIVALS):
         parser.error(f"--rivals {' '.join(given.rivals)}: there are {', '.join(RIVALS)}")
