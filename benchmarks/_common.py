@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,8 +24,21 @@ def rival(name: str) -> ModuleType:
         return import_module(name)
     except ImportError as error:
         raise MissingExtraError(
-            f"this benchmark compares with {name}, which is not installed; pip install 'topicloom[bench]'."
+            f"this benchmark needs {name}, which is not installed; pip install 'topicloom[bench]' {name}."
         ) from error
+
+
+def need(*names: str) -> None:
+    """That packages are there: said before the first measurement, not after the last."""
+    for name in names:
+        rival(name)
+
+
+def need_files(data: Path | None, names: Iterable[str], file: str = "docword.npz") -> None:
+    """That corpora's folders are there, with a file in each; the other thing to be said first."""
+    for name in names:
+        if data is None or not (data / name / file).is_file():
+            raise InputError(f"--data {data}: there is no {file} in a folder {name}.")
 
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -83,19 +97,28 @@ def import_seconds(statement: str, repeats: int = 5) -> float:
     return float(np.median([float(run.stdout) for run in runs]))
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def version_of(tool: ModuleType) -> str:
+    return str(getattr(tool, "__version__", "")) or version(tool.__name__)
+
+
 def machine(*rivals: ModuleType) -> str:
     """Versions and cores, to head the output."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    tools = [f"topicloom {topicloom.__version__}", *(f"{tool.__name__} {tool.__version__}" for tool in rivals)]
-    return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores} cores."
+    tools = [f"topicloom {topicloom.__version__}", *(f"{tool.__name__} {version_of(tool)}" for tool in rivals)]
+    return f"{', '.join(tools)}, Python {platform.python_version()}, NumPy {np.__version__}, {cores()} cores."
 
 
 def without_paths(arguments: Sequence[str]) -> str:
-    """A command's arguments as anyone would give them: DATA in place of the data's path, and no ``--out``."""
+    """A command's arguments as anyone would give them: names in place of paths, and no ``--out``."""
     shown, before = [], ""
+    names = {"--data": "DATA", "--mallet": "bin/mallet", "--warplda": "WARPLDA"}
     for part in arguments:
         if "--out" not in (part, before):
-            shown.append("DATA" if before == "--data" else part)
+            shown.append(names.get(before, part))
         before = part
     return " ".join(shown)
 

@@ -3,24 +3,33 @@
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaln
 
 import topicloom
 from benchmarks._common import forget_peak, resident, rival, timed
+from benchmarks._corpora import occurring
 from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior, make_prior
 from topicloom.engine.sampler import Key, Schedule, ShardProgress
-from topicloom.engine.state import rebuild_counts
+from topicloom.engine.state import AnyState, rebuild_counts, rebuild_lists
 from topicloom.lda.gibbs import get_sampler
 from topicloom.lda.gibbs.joint import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
+LONGEST = 100  # tokens of each document of a first sweep
+DENSE_CELLS = 5 * 10**7  # of words and topics, up to which counts are put into a dense matrix
 TOMOTOPY = "tomotopy"
+
+
+Counts: TypeAlias = sp.csr_matrix
 
 
 class Tool(Protocol):
@@ -37,15 +46,21 @@ class Ours:
     """A chain of one of our samplers."""
 
     def __init__(
-        self, sampler: str, corpus: Corpus, n_topics: int, schedule: Schedule | None = None, alpha: float = ALPHA
+        self,
+        sampler: str,
+        corpus: Corpus,
+        n_topics: int,
+        schedule: Schedule | None = None,
+        alpha: float = ALPHA,
+        seed: int = SEED,
     ) -> None:
         self._kernel, self._corpus, self.prior = get_sampler(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
-        self._schedule, self._sweep = schedule or Schedule(), 0
-        self.state = self._kernel.init(corpus, self.prior, Key(SEED, 0, 0))
+        self._schedule, self._sweep, self._seed = schedule or Schedule(), 0, seed
+        self.state = self._kernel.init(corpus, self.prior, Key(seed, 0, 0))
         self._progress: ShardProgress | None = None
 
     def sweep(self, n_sweeps: int = 1) -> None:
-        key = Key(SEED, 0, self._sweep + 1)
+        key = Key(self._seed, 0, self._sweep + 1)
         self._sweep += n_sweeps
         self.state, _, self._progress = self._kernel.run(
             self._corpus, self.state, self.prior, key, self._schedule, n_sweeps, self._progress
@@ -58,8 +73,8 @@ class Ours:
 class Tomotopy:
     """A chain of tomotopy's, its priors fixed. It keeps the order of the words, but takes no empty document."""
 
-    def __init__(self, corpus: Corpus, n_topics: int, workers: int = 1) -> None:
-        self._model: Any = rival(TOMOTOPY).LDAModel(k=n_topics, alpha=ALPHA, eta=BETA, seed=SEED)
+    def __init__(self, corpus: Corpus, n_topics: int, workers: int = 1, seed: int = SEED) -> None:
+        self._model: Any = rival(TOMOTOPY).LDAModel(k=n_topics, alpha=ALPHA, eta=BETA, seed=seed)
         self._model.optim_interval = 0
         self._workers = workers
         names = np.array(corpus.vocabulary, dtype=object)
@@ -90,16 +105,17 @@ def fixed_prior(corpus: Corpus, n_topics: int, alpha: float = ALPHA) -> Prior:
     return make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, BETA), corpus.n_docs)
 
 
-def start(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1) -> Tool:
+def start(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1, n_threads: int = 1, *, seed: int = SEED) -> Tool:
     """The chain of a tool: tomotopy, or one of our samplers."""
     if name == TOMOTOPY:
-        return Tomotopy(corpus, n_topics, n_threads)
-    return Ours(name, corpus, n_topics, Schedule(n_shards=n_shards, n_jobs=n_threads))
+        return Tomotopy(corpus, n_topics, n_threads, seed)
+    return Ours(name, corpus, n_topics, Schedule(n_shards=n_shards, n_jobs=n_threads), seed=seed)
 
 
 def likelihood(corpus: Corpus, topics: AnyArray, n_topics: int) -> float:
     """log p(w, z | α, β) a token: one program for all tools."""
-    state = rebuild_counts(corpus, topics, n_topics)
+    small = corpus.n_words * n_topics <= DENSE_CELLS
+    state: AnyState = (rebuild_counts if small else rebuild_lists)(corpus, topics, n_topics)
     return log_joint(corpus, state, fixed_prior(corpus, n_topics)) / max(corpus.n_tokens, 1)
 
 
@@ -109,6 +125,7 @@ def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> floa
     Over a few documents auto takes one of the ways that it may take over many, so all of them are gone.
     """
     few = corpus.select(range(min(20, corpus.n_docs)))
+    few = occurring(few.keep_tokens(np.arange(few.n_tokens) - few.doc_ptr[few.token_docs] < LONGEST))
 
     def first() -> None:
         start(name, few, n_topics, n_shards).sweep()
@@ -131,7 +148,7 @@ def shuffled(corpus: Corpus) -> Corpus:
     return replace(corpus, words=corpus.words[order])
 
 
-def own_peak(name: str, data: Path, corpus_name: str, n_topics: int) -> int:
+def own_peak(name: str, load: Callable[[], Corpus], n_topics: int) -> int:
     """Bytes that this process needs for a chain and its corpus beyond what it has before it reads the corpus.
 
     To be called in a process of its own. Reading the corpus and handing it over are not counted; two sweeps are.
@@ -139,7 +156,7 @@ def own_peak(name: str, data: Path, corpus_name: str, n_topics: int) -> int:
     some = topicloom.datasets.bars(n_docs=30).corpus
     warm_up(name, some, n_topics)
     before = resident()
-    corpus: Corpus | None = read(data, corpus_name)
+    corpus: Corpus | None = load()
     assert corpus is not None
     tool = start(name, corpus, n_topics)
     if name == TOMOTOPY:
@@ -148,6 +165,17 @@ def own_peak(name: str, data: Path, corpus_name: str, n_topics: int) -> int:
     tool.sweep()
     tool.sweep()
     return resident("VmHWM") - before
+
+
+def counts_likelihood(doc_topic: Counts, topic_word: Counts, n_words: int) -> float:
+    """The same log p(w, z | α, β) a token from counts alone, of a tool that does not give the topics of its tokens."""
+    n_topics = doc_topic.shape[1]
+    total = 0.0
+    for matrix, prior, size in ((doc_topic, ALPHA, n_topics), (topic_word, BETA, n_words)):
+        of_rows = np.asarray(matrix.sum(axis=1)).ravel()
+        total += float((gammaln(matrix.data + prior) - gammaln(prior)).sum())
+        total -= float((gammaln(of_rows + prior * size) - gammaln(prior * size)).sum())
+    return total / max(int(doc_topic.sum()), 1)
 
 
 def say(text: str) -> None:

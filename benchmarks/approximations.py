@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 import topicloom
-from benchmarks._common import CLOCKS, machine, table
+from benchmarks._common import CLOCKS, machine, need_files, table
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
@@ -222,6 +222,8 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     if given.seeds < 2 or min(*given.topics, *given.sweeps, given.tiny_sweeps) < 1:
         parser.error("--seeds must be at least 2, and --topics and all numbers of sweeps at least 1")
+    if given.data:
+        need_files(given.data, given.corpus)
     print(f"`python -m benchmarks.approximations {' '.join(arguments)}`\n\n{machine()}\n")
     corpora = {"synthetic": zipf(1_000_000, 20_000, 100, seed=1).corpus} if given.synthetic else {}
     if given.data:

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 import topicloom
-from benchmarks._common import forget_peak, machine, resident, rival, table, without_paths
+from benchmarks._common import forget_peak, machine, need, resident, rival, table, without_paths
 from benchmarks._tools import say
 from topicloom.corpus import Corpus
 from topicloom.datasets import synthetic_cells
-from topicloom.errors import InputError
+from topicloom.errors import InputError, MissingExtraError
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
 FRAGMENTS = 0.00976  # of a cell, as a share of the number of regions: 9.5 M entries of 20,000 × 50,000
@@ -153,6 +153,8 @@ def main(arguments: Sequence[str]) -> None:
         child(given)
         return
     tools = given.tools or [name for name in TOOLS if name not in PACKAGES or find_spec(PACKAGES[name])]
+    need("anndata", *(PACKAGES[name] for name in tools if name in PACKAGES))
+    given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         file, small = Path(folder) / "cells.h5ad", Path(folder) / "small.h5ad"
         topics, fragments = given.topics, max(FRAGMENTS * given.regions, 1.0)
@@ -182,7 +184,6 @@ def main(arguments: Sequence[str]) -> None:
             table(head, rows),
         ]
     )
-    given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "cells.md").write_text(f"# Cells × regions\n\n{text}\n", encoding="utf-8")
     print(text)
 
@@ -190,5 +191,5 @@ def main(arguments: Sequence[str]) -> None:
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except InputError as error:
+    except (InputError, MissingExtraError) as error:
         sys.exit(f"error: {error}")

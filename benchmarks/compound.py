@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_paths
+from benchmarks._common import CLOCKS, in_turn, machine, need_files, rival, table, without_paths
 from benchmarks._tools import TOMOTOPY, Tomotopy
 from topicloom import LDA, CompoundLDA, read
 from topicloom.corpus import Corpus
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.run import advance, start_chain
-from topicloom.errors import MissingExtraError
+from topicloom.errors import InputError, MissingExtraError
 
 PAPER_TOPICS = {"news16": 64, "nips_years": 90, "yelp": 60}
 PAPER = {"news16": (0.6101, 0.6879, 1.8616, 52.3518), "nips_years": (3.9568, 4.2588, 12.558, 320.9931),
@@ -116,6 +116,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--langevin", type=int, default=5)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
     given = parser.parse_args(arguments)
+    need_files(given.data, given.corpus)
     print(f"`python -m benchmarks.compound {without_paths(arguments)}`\n\n{machine()}")
     for name in given.corpus:
         print(
@@ -125,4 +126,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except (InputError, MissingExtraError) as error:
+        sys.exit(f"error: {error}")

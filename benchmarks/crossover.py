@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, machine, table, timed, without_paths
+from benchmarks._common import CLOCKS, machine, need_files, table, timed, without_paths
 from benchmarks._tools import SEED, fixed_prior, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
@@ -127,16 +127,18 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     if min(given.repeats, *given.topics) < 1 or min(given.after) < 0:
         parser.error("--topics and --repeats must be at least 1, --after at least 0")
+    real = [name for name in given.corpus if name != "zipf"]
+    if real and given.data is None:
+        parser.error(f"--corpus {' '.join(real)} needs --data")
+    need_files(given.data, real)
+    given.out.mkdir(parents=True, exist_ok=True)
     readings = []
     for name in given.corpus:
-        if name != "zipf" and given.data is None:
-            parser.error(f"--corpus {name} needs --data")
         corpus = zipf(int(given.tokens), 50_000, 100, seed=1).corpus if name == "zipf" else read(given.data, name)
         for n_topics in given.topics:
             readings += measure(name, corpus, n_topics, sorted(given.after), given.repeats, given.clock)
     shown = without_paths(arguments)
     text = f"`python -m benchmarks.crossover {shown}`\n\n{machine()}\n\n{report(readings)}\n"
-    given.out.mkdir(parents=True, exist_ok=True)
     (given.out / f"{given.name}.md").write_text(f"# Which sweep is the quickest\n\n{text}", encoding="utf-8")
     print(text)
 

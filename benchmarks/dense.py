@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import topicloom
-from benchmarks._common import import_seconds, in_turn, machine, rival, table
+from benchmarks._common import import_seconds, in_turn, machine, need_files, rival, table
 from topicloom.corpus import Corpus
 from topicloom.engine.estimates import from_assignments
 from topicloom.engine.prior import Prior, make_prior
@@ -99,6 +99,7 @@ def main(arguments: Sequence[str]) -> None:
     if given.sweeps < 1 or min(given.topics) < 1:
         parser.error("--sweeps and --topics must be at least 1")
     tomotopy = rival("tomotopy")
+    need_files(given.data, [given.corpus])
     corpus = topicloom.read(given.data / given.corpus, format="folder")
     rows = []
     for n_topics in given.topics:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._common import machine, table, timed, without_paths
+from benchmarks._common import machine, need_files, table, timed, without_paths
 from benchmarks._tools import SEED, fixed_prior, read, say, warm_up
 from topicloom import datasets
 from topicloom.corpus import Corpus
@@ -117,6 +117,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> None:
     given, rows = parse(arguments), []
+    need_files(given.data, given.corpus)
     corpora = [(name, read(given.data, name)) for name in given.corpus]
     if given.synthetic:
         corpora.append(("synthetic", datasets.zipf(given.synthetic, doc_length=100.0, seed=SEED).corpus))

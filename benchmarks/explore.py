@@ -21,14 +21,21 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._common import machine, table, timed, without_paths
+from benchmarks._common import machine, need_files, table, timed, without_paths
 from topicloom import HMM, LDA, CompoundLDA, Corpus, datasets, from_texts
+from topicloom.errors import InputError
 from topicloom.explore import explore
 from topicloom.explore.page import render
 from topicloom.explore.source import read_model
 
 SEED = 1
 N_SYNTHETIC = 200_000
+NEEDED = [
+    *((case, "news20", "texts.jsonl.gz") for case in ("nothing", "news20", "all")),
+    *((case, "sotu", "texts.jsonl.gz") for case in ("sotu", "compound")),
+    ("hmm", "brown", "words.txt"),
+    ("hmm", "brown", "tokens.npz"),
+]  # case, corpus, file
 
 
 def records(data: Path, name: str) -> list[dict[str, Any]]:
@@ -114,6 +121,9 @@ def main(arguments: Sequence[str]) -> None:
         "hmm": lambda: (brown(data, sweeps), {}),
         "synthetic": lambda: (lda(datasets.synthetic_lda(given.documents, 20_000, 100).corpus, 100, 5), {}),
     }
+    for case, needed, file in NEEDED:
+        if case in given.cases:
+            need_files(data, [needed], file)
     print(f"`python -m benchmarks.explore {without_paths(arguments)}`\n\n{machine()}\n", flush=True)
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -127,4 +137,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(f"error: {error}")

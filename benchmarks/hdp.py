@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_paths
+from benchmarks._common import CLOCKS, in_turn, machine, need_files, rival, table, without_paths
 from topicloom import HDP, read
 from topicloom.corpus import Corpus
 from topicloom.datasets import bars, synthetic_lda, zipf
 from topicloom.engine.run import advance, start_chain
+from topicloom.errors import InputError, MissingExtraError
 
 DOC, TOPIC, BETA = 1.0, 1.0, 0.1
 SETTLE = 40
@@ -133,10 +134,14 @@ def main(arguments: Sequence[str]) -> None:
         return
     if given.data is None:
         parser.error("give the corpora's folder with --data, or --recover")
+    need_files(given.data, given.corpus)
     print(f"`python -m benchmarks.hdp {without_paths(arguments)}`\n\n{machine(rival('tomotopy'))}")
     for name in given.corpus:
         print("\n" + report(given.data, name, given.topics, given.seeds, given.sweeps, given.clock))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except (InputError, MissingExtraError) as error:
+        sys.exit(f"error: {error}")

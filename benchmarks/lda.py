@@ -1,12 +1,17 @@
-"""Samplers of LDA side by side: seconds a sweep, seconds to a likelihood, memory, threads.
+"""Samplers of LDA side by side: seconds a sweep, seconds to a likelihood, memory, threads; and the field of tools.
 
     python -m benchmarks.lda --data DIR --corpus kos nips news20 --topics 20 100 500 1000 --threads 1 2
+    python -m benchmarks.lda --field --clock cpu --data DIR --corpus kos news20:texts zipf:500000 cells:1000
 
-DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``. Our samplers and tomotopy, if it is
-installed, take turns sweep by sweep, so that a busy machine slows all of them alike. MALLET and WarpLDA run where
-``--mallet`` and ``--warplda`` say. The joint log probability a token, log p(w, z | α, β)/N, is computed by one program
-from every tool's assignments, and its time is not counted. What a tool is worth is the time in which it gets as far
-as tomotopy gets in ``--sweeps`` sweeps. A table, the points as CSV and a figure are written to ``--out``.
+DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``; ``benchmarks._corpora`` says what
+other names there are. Our samplers and tomotopy, if it is installed, take turns sweep by sweep, so that a busy machine
+slows all of them alike. topica and pyrmallet, where installed, and MALLET and WarpLDA, where ``--mallet`` and
+``--warplda`` say, make runs of several lengths. The joint log probability a token, log p(w, z | α, β)/N, is computed by
+one program from every tool's assignments, and its time is not counted. What a tool is worth is the time in which it
+gets as far as tomotopy gets in ``--sweeps`` sweeps. A table, the points as CSV and a figure are written to ``--out``.
+
+``--field`` has one row for each corpus and number of topics, with several seeds; ``benchmarks._field`` says how its
+goal is set. Rows are written as soon as they are there.
 """
 
 import argparse
@@ -15,141 +20,50 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import _programs, _tools
-from benchmarks._common import CLOCKS, figure, in_turn, machine, rival, save_figure, stolen, table, timed, without_paths
+from benchmarks import _corpora, _field, _programs, _tools
+from benchmarks._common import CLOCKS, figure, in_turn, machine, need, rival, save_figure, stolen, table, without_paths
+from benchmarks._races import Curve, Point, Race
 from benchmarks._tools import ALPHA, BETA, TOMOTOPY, Tool, likelihood, say, start, warm_up
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError, MissingExtraError
 from topicloom.lda.gibbs import sampler_names
 
+RIVALS = (TOMOTOPY, *_programs.PACKAGES, _field.MALLET)
 PATIENCE = 3.0  # a tool that has not got there is stopped after so many times the time of the one that set the goal
 
 
-class Point(NamedTuple):
-    sweep: int
-    seconds: float
-    likelihood: float
-
-
-@dataclass
-class Curve:
-    """What a tool did: seconds of each sweep, and the likelihood along the way."""
-
-    name: str
-    start: float = 0.0  # seconds that the first topics took
-    seconds: list[float] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)
-    per_sweep: tuple[float, float] | None = None  # median and least, where it is not from ``seconds``
-    peak: int | None = None
-    first_call: float | None = None
-
-    @property
-    def rates(self) -> tuple[float, float]:
-        return self.per_sweep or (float(np.median(self.seconds)), min(self.seconds))
-
-    @property
-    def total(self) -> float:
-        return self.points[-1].seconds
-
-    def seconds_to(self, goal: float) -> float | None:
-        """When the likelihood first reached the goal, on straight lines between points; None if it did not."""
-        for before, after in zip(self.points, self.points[1:], strict=False):
-            if after.likelihood >= goal:
-                share = (goal - before.likelihood) / (after.likelihood - before.likelihood)
-                return before.seconds + max(share, 0.0) * (after.seconds - before.seconds)
-        return None
-
-
-# -- the race --------------------------------------------------------------------------------------------------------
-
-
-class Race:
-    """Tools on one corpus with one number of topics, in turn."""
-
-    def __init__(self, corpus: Corpus, n_topics: int, names: Sequence[str], clock: str = "wall") -> None:
-        self._corpus, self._n_topics, self._clock = corpus, n_topics, clock
-        self.curves = {name: Curve(name, first_call=warm_up(name, corpus, n_topics)) for name in names}
-        self._tools: dict[str, Tool] = {}
-        for name in names:
-
-            def begin(name: str = name) -> None:
-                self._tools[name] = start(name, corpus, n_topics)
-
-            taken = timed(begin, clock)
-            self.curves[name].start = 0.0 if name == TOMOTOPY else taken
-        rivals = self._tools.get(TOMOTOPY)
-        if isinstance(rivals, _tools.Tomotopy) and not np.array_equal(rivals.words(corpus), corpus.words):
-            raise InputError("tomotopy has put the words into another order; their topics cannot be compared.")
-        for name in names:
-            self._look(name)
-
-    def _look(self, name: str) -> None:
-        curve = self.curves[name]
-        reached = likelihood(self._corpus, self._tools[name].topics(), self._n_topics)
-        curve.points.append(Point(len(curve.seconds), curve.start + sum(curve.seconds), reached))
-
-    def _sweep(self, name: str, look: bool) -> None:
-        self.curves[name].seconds.append(timed(self._tools[name].sweep, self._clock))
-        if look:
-            self._look(name)
-
-    def run(self, sweeps: int, every: int, cap: float) -> int:
-        """Up to so many sweeps of every tool, or seconds of all together; returns how many sweeps were done."""
-        names = list(self.curves)
-        for sweep in range(1, sweeps + 1):
-            spent = sum(sum(curve.seconds) for curve in self.curves.values())
-            # The sweep is the last one if one more after it would be too much.
-            last = sweep == sweeps or (sweep > 1 and spent * (sweep + 1) / (sweep - 1) > cap)
-            for i in range(len(names)):  # who goes first changes
-                self._sweep(names[(i + sweep) % len(names)], look=last or sweep % every == 0 or sweep < 4)
-            if last:
-                return sweep
-        return sweeps
-
-    def catch_up(self, goal: float, seconds: float, every: int) -> None:
-        """Let those that have not reached the goal go on, in turn, until they have or the seconds are used up."""
-        late = [name for name, curve in self.curves.items() if curve.seconds_to(goal) is None]
-        while late:
-            for name in late:
-                self._sweep(name, look=len(self.curves[name].seconds) % every == 0)
-            late = [
-                name
-                for name in late
-                if self.curves[name].seconds_to(goal) is None and sum(self.curves[name].seconds) < seconds
-            ]
-
-
-def peak_of(name: str, data: Path, corpus: str, n_topics: int) -> int:
+def peak_of(name: str, given: argparse.Namespace, corpus: str, n_topics: int) -> int:
     """Bytes of memory of a chain and its corpus, measured in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.lda", "--peak-of", name, "--data", str(data), "--corpus", corpus]
-    done = subprocess.run([*command, "--topics", str(n_topics)], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "benchmarks.lda", "--peak-of", name, "--corpus", corpus, "--topics", str(n_topics)]
+    command += ["--tokens", str(given.tokens), *(["--data", str(given.data)] if given.data else [])]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     return int(done.stdout)
 
 
 def run_programs(given: argparse.Namespace, corpus: Corpus, n_topics: int, sweeps: int, goal: float) -> list[Curve]:
-    """The curves of MALLET and WarpLDA, where they are given."""
+    """The curves of tools that cannot be stepped, where they are given or installed."""
     curves = []
-    kinds: dict[str, tuple[Path | None, Any]] = {
-        "MALLET": (given.mallet, _programs.Mallet),
-        "WarpLDA": (given.warplda, _programs.WarpLDA),
-    }
-    for name, (path, kind) in kinds.items():
-        if path is None:
-            continue
+    kinds: dict[str, Callable[[Path], _programs.Program]] = {}
+    if given.mallet is not None:
+        kinds["MALLET"] = lambda folder: _programs.Mallet(given.mallet, corpus, folder, clock=given.clock)
+    if given.warplda is not None:
+        kinds["WarpLDA"] = lambda folder: _programs.WarpLDA(given.warplda, corpus, folder)
+    for name in (name for name in given.rivals if name in _programs.PACKAGES):
+        package = _programs.PACKAGES[name]
+        kinds[name] = lambda folder, package=package: package(corpus, folder, clock=given.clock)  # type: ignore[misc]
+    for name, kind in kinds.items():
         say(f"{name}, K = {n_topics}")
         with tempfile.TemporaryDirectory() as folder:
-            program: _programs.Program = kind(path, corpus, Path(folder))
-            lengths = sorted({max(1, sweeps // 10), max(2, sweeps // 2), max(3, sweeps)})
+            program = kind(Path(folder))
+            lengths = sorted({max(2, sweeps // 10), max(3, sweeps // 2), max(4, sweeps)})
             found = _programs.trace(program, n_topics, lengths)
             if found.points[-1][2] < goal:  # WarpLDA's sweeps are quick, but do less
                 found = _programs.trace(program, n_topics, [*lengths, 3 * sweeps, 10 * sweeps])
@@ -289,7 +203,7 @@ def one_race(
     curves = [*race.curves.values(), *run_programs(given, corpus, n_topics, sweeps, goal)]
     if not given.no_memory:
         for curve in race.curves.values():
-            curve.peak = peak_of(curve.name, given.data, name, n_topics)
+            curve.peak = peak_of(curve.name, given, name, n_topics)
     note = f"K = {n_topics}: the goal, {goal:.4f}, is where {setter.name} is after {sweeps} sweeps ({own:.2f} s)."
     return curves, rows_of(curves, corpus.n_tokens, n_topics, sweeps, goal, own), note
 
@@ -297,10 +211,10 @@ def one_race(
 def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
     """Run everything, write points and figure, and return the text."""
     results: Results = {}
-    rivals = [rival(TOMOTOPY)] if TOMOTOPY in tools else []
+    rivals = [rival(name) for name in given.rivals if name != _field.MALLET]
     text = [f"`python -m benchmarks.lda {given.shown}`", machine(*rivals), how(given, tools)]
     for name in given.corpus:
-        corpus = _tools.read(given.data, name)
+        corpus = _corpora.named(name, given.data, given.tokens)
         corpus = _tools.shuffled(corpus) if given.shuffled else corpus
         sizes = f"{corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens"
         text.append(f"## {name}\n\n{sizes}; α = {ALPHA}, β = {BETA}.")
@@ -335,7 +249,7 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
 
 def how(given: argparse.Namespace, tools: Sequence[str]) -> str:
     """What was measured, and what was not."""
-    missing = [] if TOMOTOPY in tools else ["tomotopy is not installed, so the goal is set by our first sampler"]
+    missing = [] if TOMOTOPY in tools else ["tomotopy takes no part, so the goal is set by our first sampler"]
     missing += [f"{name} was not given" for name in ("mallet", "warplda") if getattr(given, name) is None]
     said = (
         "One thread. Tools take turns sweep by sweep. Seconds are those of sweeps, from the first one on, and for our "
@@ -350,16 +264,28 @@ def how(given: argparse.Namespace, tools: Sequence[str]) -> str:
             " Memory is the largest resident size of a process of its own in its first two sweeps, corpus included, "
             "less what the process had before it read the corpus; for MALLET and WarpLDA it is the whole process."
         )
+    said += "".join(f" {name} makes runs of three lengths." for name in given.rivals if name != TOMOTOPY)
     return said + (f" Not measured: {'; '.join(missing)}." if missing else "")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lda", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpora's folders")
-    parser.add_argument("--corpus", nargs="+", default=["kos"])
+    parser.add_argument("--data", type=Path, help="folder that holds the corpora's folders; synthetic ones need none")
+    parser.add_argument(
+        "--corpus", nargs="+", default=["kos"], help="folders, NAME:texts (every word), zipf:WORDS, cells:PER_ROW"
+    )
+    parser.add_argument("--tokens", type=_corpora.whole, default=_corpora.TOKENS, help="of synthetic ones")
+    parser.add_argument("--field", action="store_true", help="one row a corpus and K: all tools' seconds to one goal")
+    parser.add_argument("--seeds", type=int, default=3, help="of each tool in the field")
+    parser.add_argument("--rivals", nargs="*", help=f"of {', '.join(RIVALS)} (default: those there are)")
+    parser.add_argument("--rival-cap", type=float, default=600.0, help="seconds of a rival's sweeps, in the field")
+    parser.add_argument("--rival-share", type=float, default=4.0, help="the same, as a multiple of the quickest's")
+    parser.add_argument("--gigabytes", type=float, default=6.0, help="of a rival's table of topics and words")
     parser.add_argument("--topics", nargs="+", type=int, default=[20, 100])
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
-    parser.add_argument("--samplers", nargs="+", help=f"of {', '.join(sampler_names())} (default: all)")
+    parser.add_argument(
+        "--samplers", nargs="+", help=f"of {', '.join(sampler_names())} (default: all; in the field auto)"
+    )
     parser.add_argument("--sweeps", type=int, default=100)
     parser.add_argument("--every", type=int, default=5, help="sweeps between looks at the likelihood")
     parser.add_argument("--thread-turns", type=int, default=10, help="of each number of threads")
@@ -371,25 +297,46 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--shuffled", action="store_true", help="tokens of a document in random order, as in texts")
     parser.add_argument("--no-memory", action="store_true", help="leave memory out")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--name", default="lda", help="of the files written to --out")
+    parser.add_argument("--name", help="of the files written to --out (default: lda, of the field lda_field)")
     parser.add_argument("--peak-of", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if min(given.sweeps, given.every, given.thread_turns, given.turn_sweeps, *given.topics, *given.threads) < 1:
-        parser.error("--sweeps, --every, --thread-turns, --turn-sweeps, --topics and --threads must be at least 1")
-    unknown = set(given.samplers or ()) - set(sampler_names())
+    counts = (given.seeds, given.tokens, given.sweeps, given.every, given.thread_turns, given.turn_sweeps)
+    if min(*counts, *given.topics, *given.threads) < 1:
+        parser.error("sweeps, seeds, turns, topics, threads and tokens must be at least 1")
+    given.name = given.name or ("lda_field" if given.field else "lda")
+    given.samplers = given.samplers or (["auto"] if given.field else list(sampler_names()))
+    if set(given.rivals or ()) - set(RIVALS):
+        parser.error(f"--rivals {' '.join(given.rivals)}: there are {', '.join(RIVALS)}")
+    if given.rivals is None:
+        given.rivals = _field.rivals_there(given.mallet)
+    unknown = set(given.samplers) - set(sampler_names())
     if unknown:
         parser.error(f"--samplers {' '.join(sorted(unknown))}: there are {', '.join(sampler_names())}")
     given.shown = without_paths(arguments)
     return given
 
 
+def check(given: argparse.Namespace) -> None:
+    """All that is needed, before the first race."""
+    need("matplotlib")
+    for path, find in ((given.mallet, _programs.mallet_path), (given.warplda, _programs.warplda_path)):
+        if path is not None:
+            find(path)
+    _field.check(given)
+    given.out.mkdir(parents=True, exist_ok=True)
+
+
 def main(arguments: Sequence[str]) -> None:
     given = parse(arguments)
     if given.peak_of:
-        print(_tools.own_peak(given.peak_of, given.data, given.corpus[0], given.topics[0]))
+        load = partial(_corpora.named, given.corpus[0], given.data, given.tokens)
+        print(_tools.own_peak(given.peak_of, load, given.topics[0]))
         return
-    tools = [*(given.samplers or sampler_names()), *([TOMOTOPY] if find_spec(TOMOTOPY) else [])]
-    given.out.mkdir(parents=True, exist_ok=True)
+    check(given)
+    if given.field:
+        print(_field.report(given))
+        return
+    tools = [*given.samplers, *(name for name in given.rivals if name == TOMOTOPY)]
     text = report(given, tools)
     (given.out / f"{given.name}.md").write_text(f"# LDA\n\n{text}", encoding="utf-8")
     print(text)

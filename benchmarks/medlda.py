@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, in_turn, machine, rival, table, without_paths
+from benchmarks._common import CLOCKS, in_turn, machine, need_files, rival, table, without_paths
 from benchmarks._tools import Tomotopy
 from topicloom import read
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
-from topicloom.errors import InputError
+from topicloom.errors import InputError, MissingExtraError
 from topicloom.medlda.sampler import Options, Tasks, medlda_sampler
 from topicloom.medlda.targets import read_classes
 
@@ -96,6 +96,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--no-threads", action="store_true", help="leave out one thread against two")
     given = parser.parse_args(arguments)
+    need_files(given.data, [given.corpus])
     print(f"`python -m benchmarks.medlda {without_paths(arguments)}`\n\n{machine(rival('tomotopy'))}\n")
     whole = read(given.data / given.corpus, format="folder")
     split = given.data / given.corpus / "split.txt"
@@ -108,5 +109,5 @@ def main(arguments: Sequence[str]) -> None:
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except InputError as error:
+    except (InputError, MissingExtraError) as error:
         sys.exit(f"error: {error}")

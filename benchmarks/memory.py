@@ -129,6 +129,7 @@ def main(arguments: Sequence[str]) -> None:
     if given.child:
         child(given)
         return
+    given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         file = Path(folder) / "corpus.safetensors"
         run_child("make", arguments, file)
@@ -165,7 +166,6 @@ def main(arguments: Sequence[str]) -> None:
             *(f"- {one['said']}" for one in found.values()),
         ]
     )
-    given.out.mkdir(parents=True, exist_ok=True)
     (given.out / f"{given.name}.md").write_text(f"# Memory\n\n{text}\n", encoding="utf-8")
     print(text)
 

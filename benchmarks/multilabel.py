@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, machine, table, timed, without_paths
+from benchmarks._common import CLOCKS, machine, need_files, table, timed, without_paths
 from topicloom import read
 from topicloom.corpus import Corpus
 from topicloom.engine.estimates import phi, topic_counts
@@ -116,6 +116,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--timed-sweeps", type=int, default=15)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     given = parser.parse_args(arguments)
+    need_files(given.data, given.corpus)
     print(f"`python -m benchmarks.multilabel {without_paths(arguments)}`\n\n{machine()}")
     for name in given.corpus:
         train, test = load(given.data, name)

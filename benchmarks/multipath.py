@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import topicloom
-from benchmarks._common import CLOCKS, in_turn, machine, table, without_paths
+from benchmarks._common import CLOCKS, in_turn, machine, need_files, table, without_paths
 from topicloom.corpus import Corpus
 from topicloom.engine.multipath import repeated, repeated_prior
 from topicloom.engine.prior import make_prior
@@ -66,6 +66,7 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     if min(given.sweeps, *given.paths, *given.topics) < 1 or given.settle < 0:
         parser.error("--sweeps, --paths and --topics must be at least 1, --settle at least 0")
+    need_files(given.data, [given.corpus])
     corpus = topicloom.read(given.data / given.corpus, format="folder")
     print(f"`python -m benchmarks.multipath {without_paths(arguments)}`\n")
     print(f"{machine()} {given.corpus}: {corpus!r}\n")

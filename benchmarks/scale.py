@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._common import in_turn, machine, resident, table, without_paths
+from benchmarks._common import in_turn, machine, need_files, resident, table, without_paths
 from benchmarks._tools import ALPHA, BETA, SEED, read, say, warm_up
 from topicloom import LDA, datasets, scale
 from topicloom.corpus import Corpus
@@ -229,6 +229,9 @@ def main(arguments: Sequence[str]) -> None:
     if given.child:
         child(given)
         return
+    needed_ray()
+    if given.corpus:
+        need_files(given.data, given.corpus)
     times: list[list[str]] = []
     sizes: list[list[str]] = []
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

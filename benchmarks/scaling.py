@@ -1,12 +1,17 @@
-"""Time of a sweep against the number of tokens and against the number of topics.
+"""Time of a sweep against tokens, topics, lengths of documents and numbers of words.
 
     python -m benchmarks.scaling --tokens 1e5 1e6 1e7 1e8 --topics 100 1000 10000
+    python -m benchmarks.scaling --curves --clock cpu --tokens 2e6
 
 Corpora are synthetic, with Zipf's law for their words (``topicloom.datasets.zipf``). Chains start as samplers do;
 after ``--settle`` sweeps the median of ``--sweeps`` more is taken. With ``--alpha-sum`` the prior of a document has the
 same weight for every K, where α = 0.1 has that of 1,000 tokens at K = 10,000. A size whose sweeps would take more than
 ``--seconds-cap`` in all, judged by the size before it, is left out and said to be. A table and curves are written to
 ``--out``.
+
+``--curves`` varies one thing at a time, with the largest number of ``--tokens``: lengths of documents, numbers of words
+and numbers of topics; nanoseconds per token and sweep, and a figure for each. What does not vary is 200 tokens per
+document, 50,000 words, and, where they are not what varies, each of the numbers in ``--topics``.
 """
 
 import argparse
@@ -17,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CLOCKS, figure, machine, save_figure, table, timed, without_paths
+from benchmarks._common import CLOCKS, figure, machine, need, save_figure, table, timed, without_paths
+from benchmarks._corpora import occurring
 from benchmarks._tools import ALPHA, BETA, Ours, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.datasets import zipf
@@ -27,6 +33,8 @@ from topicloom.lda.gibbs import sampler_names
 
 LINEAR = 0.15  # an exponent is called linear within this of 1
 DOC_LENGTH = 200.0
+VOCABULARIES = [10**3, 10**4, 5 * 10**4, 10**5, 5 * 10**5, 3 * 10**6]  # of the law; of 3 million some 470,000 occur
+MANY_TOPICS = [20, 50, 100, 200, 500, 1000, 2000, 5000]
 
 
 class Cell(NamedTuple):
@@ -120,11 +128,125 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
     save_figure(drawn, path)
 
 
+# -- one thing at a time ---------------------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A point of a curve."""
+
+    sampler: str
+    x: int
+    n_topics: int
+    n_words: int  # that occur
+    length: float  # tokens per document
+    first: float  # nanoseconds per token
+    settled: float
+
+
+CURVES = {
+    "length": "tokens per document",
+    "words": "words",
+    "topics": "topics",
+}
+
+
+def sizes_of(given: argparse.Namespace, kind: str) -> list[tuple[int, int, float, int]]:
+    """What varies, then words, length of documents and topics of each point, so that a corpus is made once."""
+    if kind == "length":
+        return [(n, given.words, n, k) for n in sorted(given.lengths) for k in sorted(given.topics)]
+    if kind == "words":
+        return [(n, n, DOC_LENGTH, k) for n in sorted(given.vocabularies) for k in sorted(given.topics)]
+    return [(k, given.words, DOC_LENGTH, k) for k in sorted(given.many_topics)]
+
+
+def curve(given: argparse.Namespace, kind: str) -> tuple[list[Place], list[str]]:
+    places: list[Place] = []
+    left_out = []
+    made: tuple[tuple[int, float], Corpus] | None = None
+    tokens, rounds = max(given.tokens), given.settle + given.sweeps
+    for x, n_words, length, n_topics in sizes_of(given, kind):
+        if length > tokens / 2:
+            left_out.append(f"{x:,} {CURVES[kind]}: fewer than two documents")
+            continue
+        if made is None or made[0] != (n_words, length):
+            found = zipf(tokens, n_words, 100, doc_length=length, seed=1).corpus
+            made = (n_words, length), occurring(found)
+        corpus = made[1]
+        for sampler in given.samplers:
+            warm_up(sampler, corpus, n_topics, given.threads)
+            before = [p for p in places if p.sampler == sampler and (kind == "topics" or p.n_topics == n_topics)]
+            expected = before[-1].first * 1e-9 * corpus.n_tokens * rounds if before else 0.0
+            if expected > given.seconds_cap:
+                left_out.append(f"{sampler}, K = {n_topics:,}, {x:,} {CURVES[kind]}: more than {expected:.0f} s")
+                continue
+            alpha = ALPHA if given.alpha_sum is None else given.alpha_sum / n_topics
+            how = (alpha, given.settle, given.sweeps, given.threads, given.clock)
+            cell = measure(corpus, sampler, n_topics, *how)
+            of_first = cell.first / cell.n_tokens * 1e9
+            mean = corpus.n_tokens / corpus.n_docs
+            places.append(Place(sampler, x, n_topics, corpus.n_words, mean, of_first, cell.per_token))
+            say(f"{kind}: {sampler}, {x:,}, K = {n_topics:,}: {cell.per_token:.0f} ns a token")
+    return places, left_out
+
+
+def draw_curve(places: Sequence[Place], kind: str, path: Path) -> None:
+    drawn, ((panel,),) = figure((1, 1))
+    lines = sorted({(p.sampler, 0 if kind == "topics" else p.n_topics) for p in places})
+    for sampler, n_topics in lines:
+        group = [p for p in places if p.sampler == sampler and n_topics in (0, p.n_topics)]
+        label = sampler if kind == "topics" else f"{sampler}, K = {n_topics:,}"
+        panel.plot(
+            [p.n_words if kind == "words" else p.x for p in group], [p.settled for p in group], "o-", ms=3, label=label
+        )
+    panel.set(xscale="log", xlabel=CURVES[kind], ylabel="nanoseconds per token and sweep")
+    panel.set_ylim(bottom=0)
+    panel.legend(fontsize=7)
+    save_figure(drawn, path)
+
+
+def curves_report(given: argparse.Namespace, shown: str) -> str:
+    prior = f"α = {ALPHA}" if given.alpha_sum is None else f"Σα = {given.alpha_sum:g}"
+    text = [
+        f"`python -m benchmarks.scaling {shown}`",
+        machine(),
+        f"{max(given.tokens):,} tokens with Zipf's law for their words, {prior}, β = {BETA}, {given.threads} "
+        f"thread{'s' * (given.threads > 1)}, {given.clock} time. Settled is the median of {given.sweeps} sweeps after "
+        f"{given.settle}. What does not vary: {DOC_LENGTH:.0f} tokens per document, {given.words:,} words. Words that "
+        "do not occur are left out, and the curve by words is drawn over those that do.",
+    ]
+    for kind, name in CURVES.items():
+        places, left_out = curve(given, kind)
+        if not places:
+            raise InputError("--seconds-cap or --tokens leaves nothing to measure; raise it.")
+        file = f"{given.name}_{kind}.png"
+        draw_curve(places, kind, given.out / file)
+        rows = [
+            [f"{p.x:,}", p.sampler, f"{p.n_topics:,}", f"{p.n_words:,}", f"{p.length:,.0f}", f"{p.first:.0f}",
+             f"{p.settled:.0f}"]
+            for p in places
+        ]  # fmt: skip
+        head = [name, "sampler", "K", "words that occur", "tokens per document", "first sweep, ns a token"]
+        text += [f"## By {name}", table([*head, "settled, ns a token"], rows)]
+        if left_out:
+            text.append(f"Left out: {'; '.join(left_out)}.")
+        text.append(f"![time per token]({file})")
+    whole = "\n\n".join(text) + "\n"
+    (given.out / f"{given.name}.md").write_text(f"# Scaling\n\n{whole}", encoding="utf-8")
+    return whole
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     def whole(text: str) -> int:
         return int(float(text))
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--curves", action="store_true", help="against lengths, words and topics, a figure for each")
+    parser.add_argument("--lengths", nargs="+", type=whole, default=[10**2, 10**3, 10**4, 10**5], help="of curves")
+    parser.add_argument("--vocabularies", nargs="+", type=whole, default=VOCABULARIES, help="of curves")
+    parser.add_argument("--many-topics", nargs="+", type=whole, default=MANY_TOPICS, help="of curves")
     parser.add_argument("--tokens", nargs="+", type=whole, default=[10**5, 10**6])
     parser.add_argument("--topics", nargs="+", type=whole, default=[100, 1000])
     parser.add_argument("--words", type=whole, default=50_000)
@@ -136,16 +258,22 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu: for one thread on a shared machine")
     parser.add_argument("--seconds-cap", type=float, default=600.0, help="of one size's sweeps together")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--name", default="scaling", help="of the files written to --out")
+    parser.add_argument("--name", help="of the files written to --out (default: scaling, of curves scaling_curves)")
     given = parser.parse_args(arguments)
-    if min(given.sweeps, given.threads, *given.topics, *given.tokens) < 1 or given.settle < 0:
-        parser.error("--tokens, --topics, --sweeps and --threads must be at least 1, --settle at least 0")
+    given.name = given.name or ("scaling_curves" if given.curves else "scaling")
+    sizes = (*given.topics, *given.tokens, *given.lengths, *given.vocabularies, *given.many_topics)
+    if min(given.sweeps, given.threads, *sizes) < 1 or given.settle < 0:
+        parser.error("all sizes, --sweeps and --threads must be at least 1, --settle at least 0")
     return given
 
 
 def main(arguments: Sequence[str]) -> None:
     given = parse(arguments)
+    need("matplotlib")
     given.out.mkdir(parents=True, exist_ok=True)
+    if given.curves:
+        print(curves_report(given, without_paths(arguments)))
+        return
     cells, left_out = run(given)
     if not cells:
         raise InputError("--seconds-cap leaves nothing to measure; raise it.")

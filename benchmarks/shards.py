@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._common import machine, table, timed, without_paths
+from benchmarks._common import machine, need_files, table, timed, without_paths
 from benchmarks._tools import SEED, Ours, read, say, shuffled, warm_up
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
@@ -83,6 +83,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> None:
     given = parse(arguments)
+    need_files(given.data, given.corpus)
     rows = []
     for name in given.corpus:
         corpus = read(given.data, name)

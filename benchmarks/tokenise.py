@@ -109,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--min-df", type=int, default=5)
     options = parser.parse_args(arguments)
+    for path in options.data:
+        if not path.is_file():
+            parser.error(f"--data {path}: there is no such file")
     texts = read_texts(options.data, options.repeat)
     size = sum(map(len, texts)) / 1e6
     print(machine(), f"{len(texts):,} texts, {size:.0f} million characters, min_df={options.min_df}.\n", flush=True)

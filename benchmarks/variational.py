@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import topicloom
-from benchmarks._common import machine, rival, table, timed
+from benchmarks._common import machine, need_files, rival, table, timed
 from topicloom import VariationalLDA
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus import Corpus, split_documents
@@ -32,6 +32,7 @@ from topicloom.lda.variational.state import pair_index
 ALPHA, BETA, SEED = 0.1, 0.1, 0
 BATCH, OFFSET, DECAY = 128, 10.0, 0.7
 SECTIONS = ("batch", "online", "scaling", "threads")
+NEEDED = {"batch": "kos", "online": "news20", "scaling": "kos", "threads": "nips"}
 
 
 def split(data: Path, name: str) -> tuple[Corpus, Corpus]:
@@ -194,6 +195,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=2)
     given = parser.parse_args(arguments)
+    need_files(given.data, sorted({NEEDED[name] for name in given.sections}))
     print(f"{machine(rival('sklearn'), rival('gensim'))} One thread where nothing else is said.", flush=True)
     if "batch" in given.sections:
         print("\n" + compare("kos", given.data, given.topics, 10, False, given.rounds), flush=True)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import topicloom
-from benchmarks._common import table
+from benchmarks._common import need_files, table
 from topicloom._types import FloatArray
+from topicloom.errors import InputError
 
 # name: (corpus, class, parameters, sweeps)
 CASES: dict[str, tuple[str, str, dict[str, Any], int]] = {
@@ -111,9 +112,16 @@ def main() -> None:
     if given.worker:
         _work(given.data)
         return
+    if given.old is None:
+        parser.error("give --old, the source tree of the version before")
+    cases = [name for name in CASES if any(part in name for part in given.cases)]
+    need_files(given.data, {CASES[name][0] for name in cases} - {"symbols"})
+    for tree in (given.old, given.new):
+        if not (tree / "src" / "topicloom").is_dir():
+            raise InputError(f"{tree}: there is no src/topicloom in it.")
     processes = [_start(tree.resolve(), given.data) for tree in (given.old, given.new)]
     rows = []
-    for case in (name for name in CASES if any(part in name for part in given.cases)):
+    for case in cases:
         for process in processes:  # compiles, or loads what is compiled
             _turn(process, case)
         ratios, seconds = [], np.zeros((given.turns, 2))
@@ -132,4 +140,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except InputError as error:
+        sys.exit(f"error: {error}")

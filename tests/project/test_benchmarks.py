@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import _common, _programs, _tools, cells, crossover, lda, memory, scaling, shards, tokenise
+from benchmarks import (
+    _common,
+    _field,
+    _programs,
+    _races,
+    _tools,
+    cells,
+    crossover,
+    lda,
+    memory,
+    scaling,
+    shards,
+    tokenise,
+)
 from topicloom import Corpus
 from topicloom.corpus.formats import write
 from topicloom.corpus.stored import load_corpus, save_corpus
@@ -60,7 +73,7 @@ def test_shuffled_documents_have_their_words_in_another_order(corpus: Corpus) ->
 
 
 def test_a_race_without_rivals(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lda, "find_spec", lambda name: None)
+    monkeypatch.setattr(_field, "find_spec", lambda name: None)
     monkeypatch.setattr(lda, "peak_of", lambda *_: 7_000_000)
     lda.main(
         ["--data", str(data), "--corpus", "tiny", "--topics", "3", "5", "--threads", "1", "2", "--sweeps", "7",
@@ -68,7 +81,7 @@ def test_a_race_without_rivals(data: Path, tmp_path: Path, monkeypatch: pytest.M
          "--out", str(tmp_path / "out")]
     )  # fmt: skip
     text = (tmp_path / "out" / "lda.md").read_text()
-    assert "tomotopy is not installed, so the goal is set by our first sampler" in text
+    assert "tomotopy takes no part, so the goal is set by our first sampler" in text
     assert "is where dense is after 7 sweeps" in text
     assert str(data) not in text
     assert "equal shards gave equal bits" in text
@@ -84,7 +97,7 @@ def test_a_race_without_rivals(data: Path, tmp_path: Path, monkeypatch: pytest.M
 
 def test_who_is_late_goes_on_until_the_seconds_are_used_up(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     race = lda.Race(corpus, 3, ["dense", "sparse"])
-    monkeypatch.setattr(lda, "timed", lambda do, clock: do() or 1.0)  # every sweep takes a second
+    monkeypatch.setattr(_races, "timed", lambda do, clock: do() or 1.0)  # every sweep takes a second
     assert race.run(100, every=1, cap=10.0) == 5
     race.curves["dense"].points[-1] = lda.Point(5, 5.0, 0.0)  # as if it had reached everything
     race.catch_up(-0.5, seconds=9.0, every=1)
@@ -118,8 +131,8 @@ def test_tomotopy_starts_from_the_same_tokens(data: Path, tmp_path: Path, monkey
     occurring = corpus.with_vocabulary([corpus.vocabulary[v] for v in np.flatnonzero(corpus.word_counts)])
     assert chain._model.ll_per_word == pytest.approx(_tools.likelihood(occurring, chain.topics(), 4), rel=1e-4)
     lda.main(
-        ["--data", str(data), "--corpus", "tiny", "--topics", "3", "--sweeps", "5", "--samplers", "dense", "--out",
-         str(tmp_path)]
+        ["--data", str(data), "--corpus", "tiny", "--topics", "3", "--sweeps", "5", "--samplers", "dense",
+         "--rivals", "tomotopy", "--out", str(tmp_path)]
     )  # fmt: skip
     assert "is where tomotopy is after 5 sweeps" in (tmp_path / "lda.md").read_text()
 
@@ -258,6 +271,28 @@ def test_scaling_leaves_out_what_would_take_too_long(tmp_path: Path, monkeypatch
     assert "auto, K = 50, 10,000 tokens: about 1 s; auto, K = 50, 20,000 tokens" in text
     assert "K = 2: time grows as tokens to the power of 1.00, linear" in text
     assert (tmp_path / "scaling.png").stat().st_size > 1000
+
+
+def test_a_curve_and_a_figure_for_each_thing_that_varies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(corpus: Corpus, sampler: str, n_topics: int, *_: Any) -> scaling.Cell:
+        per_sweep = 1e-9 * n_topics * corpus.n_tokens
+        return scaling.Cell(sampler, corpus.n_tokens, n_topics, per_sweep, per_sweep)
+
+    monkeypatch.setattr(scaling, "measure", made)
+    monkeypatch.setattr(scaling, "warm_up", lambda *_: 0.0)
+    scaling.main(
+        ["--curves", "--tokens", "1e4", "--topics", "3", "7", "--words", "120", "--lengths", "100", "1e3", "1e4",
+         "--vocabularies", "100", "2e4", "--many-topics", "2", "9", "1e7", "--seconds-cap", "1e-3", "--out",
+         str(tmp_path)]
+    )  # fmt: skip
+    text = (tmp_path / "scaling_curves.md").read_text()
+    assert "| 1,000 | auto | 7 | 119 | 1,000 | 7 | 7 |" in text or "| 1,000 | auto | 7 | 120 | 1,000 | 7 | 7 |" in text
+    assert "10,000 tokens per document: fewer than two documents" in text
+    assert "auto, K = 10,000,000, 10,000,000 topics: more than 0 s" in text
+    (sizes,) = [row for row in text.splitlines() if row.startswith("| 20,000 | auto | 3 |")]
+    assert 500 < int(sizes.split("|")[4].replace(",", "")) < 10_000  # words that occur
+    for kind in scaling.CURVES:
+        assert (tmp_path / f"scaling_curves_{kind}.png").stat().st_size > 1000
 
 
 def test_scaling_measures_sweeps(corpus: Corpus) -> None:
