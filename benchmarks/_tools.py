@@ -18,9 +18,10 @@ from benchmarks._corpora import occurring
 from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior, make_prior
-from topicloom.engine.sampler import Key, Schedule, ShardProgress
+from topicloom.engine.sampler import Key, Sampler, Schedule, ShardProgress
 from topicloom.engine.state import AnyState, rebuild_counts, rebuild_lists
 from topicloom.lda.gibbs import get_sampler
+from topicloom.lda.gibbs.growing_start import Part, grow, with_growing_start
 from topicloom.lda.gibbs.joint import log_joint
 
 ALPHA, BETA, SEED = 0.1, 0.01, 1
@@ -54,8 +55,9 @@ class Ours:
         alpha: float = ALPHA,
         seed: int = SEED,
     ) -> None:
-        self._kernel, self._corpus, self.prior = get_sampler(sampler), corpus, fixed_prior(corpus, n_topics, alpha)
         self._schedule, self._sweep, self._seed = schedule or Schedule(), 0, seed
+        self._kernel, self._corpus = as_models_start(sampler, self._schedule), corpus
+        self.prior = fixed_prior(corpus, n_topics, alpha)
         self.state = self._kernel.init(corpus, self.prior, Key(seed, 0, 0))
         self._progress: ShardProgress | None = None
 
@@ -101,6 +103,12 @@ class Tomotopy:
         return np.asarray(ours[theirs])
 
 
+def as_models_start(name: str, schedule: Schedule) -> Sampler:
+    """One of our samplers, started as the models of the package start it."""
+    sampler = get_sampler(name)
+    return with_growing_start(sampler, schedule) if name == "auto" else sampler
+
+
 def fixed_prior(corpus: Corpus, n_topics: int, alpha: float = ALPHA) -> Prior:
     return make_prior(np.full(n_topics, alpha), np.full(corpus.n_words, BETA), corpus.n_docs)
 
@@ -132,6 +140,8 @@ def warm_up(name: str, corpus: Corpus, n_topics: int, n_shards: int = 1) -> floa
         if name == "auto":
             for way in ("dense", "sparse", "words"):
                 start(way, few, n_topics, n_shards).sweep()
+            half = Part(few.n_docs, np.full(few.n_docs, 32))
+            grow(get_sampler(name), [half, half], few, fixed_prior(few, n_topics), Key(SEED, 0, 0), Schedule())
             dense = rebuild_counts(few, np.zeros(few.n_tokens, np.int64), n_topics)
             dense.as_lists(few).as_dense().list_sizes(few.words)
 

@@ -15,13 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks._common import machine, table, timed, without_paths
-from benchmarks._tools import fixed_prior, likelihood, read, say, warm_up
+from benchmarks._tools import as_models_start, fixed_prior, likelihood, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key, Sampler, Schedule
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs.growing_start import Part, grow, with_growing_start
 
 HEAD = [
     "corpus", "K", "plain start, s", "growing start, s", "plain to the goal, s", "growing to the goal, s", "ratio",
@@ -66,10 +65,7 @@ def rows_of(name: str, corpus: Corpus, n_topics: int, seeds: int, sweeps: int, e
     """A row of the table: medians over the seeds."""
     prior, plain = fixed_prior(corpus, n_topics), get_sampler("auto")
     warm_up("auto", corpus, n_topics)
-    few = corpus.select(range(min(20, corpus.n_docs)))
-    half = Part(few.n_docs, np.full(few.n_docs, 32))
-    grow(plain, [half, half], few, fixed_prior(few, n_topics), Key(0, 0, 0), Schedule())
-    grown = with_growing_start(plain, Schedule())
+    grown = as_models_start("auto", Schedule())
     found = []
     for seed in range(1, seeds + 1):
         one, other = (run(sampler, corpus, prior, seed, sweeps, every) for sampler in (plain, grown))
