@@ -311,7 +311,7 @@ def test_the_crossover_fits_a_line_to_each_sampler(corpus: Corpus) -> None:
         for k in (10, 100)
         for length, topics in ((3.0, 9.0), (8.0, 2.0), (40.0, 20.0))
     ]
-    assert crossover.lines(readings) == {
+    assert crossover.formulas(readings) == {
         "dense": pytest.approx((50, 1)), "sparse": pytest.approx((30, 2)), "words": pytest.approx((80, 1)),
     }  # fmt: skip
     assert readings[0].quickest == "sparse"

@@ -21,6 +21,7 @@ from topicloom.lda.gibbs.word_order import steps_of
 
 _DOCS, _TOKENS = 128, 1024  # by so many is judged how many topics documents and words have
 _ONLINE = 500  # from so many topics on the first ones are placed one after the other
+_NEAR, FARTHER = 1 << 20, 24 << 20  # bytes of a core's own cache, and of what cores share, about
 
 
 class Shape(NamedTuple):
@@ -30,6 +31,20 @@ class Shape(NamedTuple):
     topics: float  # number of topics in a token's document
     coming: float  # entries that are looked at when the sampler reaches a word, word by word
     searched: float  # share of a list that draws from the prior search, word by word
+
+
+@once
+def _running_shares(corpus: Corpus) -> tuple[FloatArray, FloatArray]:
+    """Numbers of words: 0, 1, 2, 4, 8, … and all; and the share of the tokens that so many frequent words have."""
+    n_words = corpus.n_words
+    numbers = np.array([0, *(1 << np.arange(n_words.bit_length())), n_words])
+    running = np.concatenate(([0], np.cumsum(np.sort(corpus.word_counts)[::-1])))
+    return numbers.astype(float), running[numbers] / max(corpus.n_tokens, 1)
+
+
+def far_share(corpus: Corpus, row_bytes: float, cache: int = _NEAR) -> float:
+    """Share of the tokens whose words' counts are not in the cache, if those of the most frequent words are."""
+    return 1.0 - float(np.interp(cache / row_bytes, *_running_shares(corpus)))
 
 
 class _Sample(NamedTuple):
@@ -68,20 +83,23 @@ def shape_of(corpus: Corpus, state: AnyState, prior: Prior) -> Shape:
     )
 
 
-def _densely(prior: Prior) -> float:
-    return dense.TOKEN_COST + dense.TOPIC_COST * prior.n_topics
+def _densely(corpus: Corpus, prior: Prior) -> float:
+    row_bytes = 4 * prior.n_topics
+    far = dense.FAR_COST * far_share(corpus, row_bytes) + dense.FARTHER_COST * far_share(corpus, row_bytes, FARTHER)
+    return dense.TOKEN_COST + (dense.TOPIC_COST + far) * prior.n_topics
 
 
-def _by_lists(entries: float) -> float:
-    return sparse.TOKEN_COST + sparse.ENTRY_COST * entries
+def _by_lists(corpus: Corpus, entries: float) -> float:
+    far = far_share(corpus, sparse.WORD_BYTES + 8 * entries)
+    return sparse.TOKEN_COST + sparse.FAR_COST * far + sparse.ENTRY_COST * entries
 
 
 def expected(corpus: Corpus, state: AnyState, prior: Prior) -> dict[str, float]:
     """What a token is expected to take in the next sweep, by sampler."""
     of = shape_of(corpus, state, prior)
     return {
-        "dense": _densely(prior),
-        "sparse": _by_lists(of.entries),
+        "dense": _densely(corpus, prior),
+        "sparse": _by_lists(corpus, of.entries),
         "words": by_word.TOKEN_COST
         + by_word.TOPIC_COST * of.topics
         + by_word.ENTRY_COST * of.coming
@@ -103,7 +121,7 @@ def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     if not _from_prior(corpus, prior):
         return place_online(corpus, prior, key)
     sizes = np.minimum(corpus.word_counts[_sample(corpus).words], prior.n_topics)
-    in_lists = _by_lists(float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(prior)
+    in_lists = _by_lists(corpus, float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(corpus, prior)
     return (sparse if in_lists else dense).init(corpus, prior, key)
 
 

@@ -31,10 +31,8 @@ from topicloom.numerics.simd import LANES, put, search_lanes, weigh, weigh_boost
 
 _AHEAD = 6  # tokens from now whose rows are asked for
 _LINE = 16  # counts in a cache line
-TOKEN_COST, TOPIC_COST = (
-    42.0,
-    0.21,
-)  # nanoseconds per token, and per topic (``benchmarks/crossover.py``)
+TOKEN_COST, TOPIC_COST = 30.0, 0.15  # nanoseconds per token, and per topic (``benchmarks/crossover.py``)
+FAR_COST, FARTHER_COST = 0.1, 0.6  # more per topic of words whose counts are not in the near cache, or in none
 
 
 @step

@@ -50,10 +50,9 @@ _AHEAD = 6  # tokens from now whose lists are asked for
 _NEXT = 160  # tokens from now, about a document, whose topics are asked for, where topics are many
 _MANY = 1 << 11  # topics beyond which they are asked for: near caches are full
 _REFRESH = 64  # documents after which the running sum is made anew, so that rounding does not pile up
-TOKEN_COST, ENTRY_COST = (
-    53.0,
-    1.2,
-)  # nanoseconds per token, and per entry of a list (``benchmarks/crossover.py``)
+TOKEN_COST, ENTRY_COST = 35.0, 0.87  # nanoseconds per token, and per entry of a list (``benchmarks/crossover.py``)
+FAR_COST = 12.0  # more for words whose lists are not in the cache
+WORD_BYTES = 64  # of a word, beside 8 per entry of its list
 
 
 @bare_kernel
