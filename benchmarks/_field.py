@@ -285,8 +285,8 @@ def how(given: Namespace, rivals: Sequence[str]) -> str:
         "the ratios of equal seeds. All log p(w, z) come from one program that reads every token's topic, and its time "
         "is not counted. Seconds are those of sweeps, ours with the time in which the first topics are drawn; what "
         f"others need before their first sweep is not counted. `ns` is per token and sweep. "
-        f"A tool that is not at the goal goes on for {PATIENCE:g} times as many sweeps, unless it takes {BEHIND:g} times "
-        "the quickest rival's seconds and does not set the goal (`>`: not reached)."
+        f"A tool that is not at the goal goes on for {PATIENCE:g} times as many sweeps, unless it takes "
+        f"{BEHIND:g} times the quickest rival's seconds and does not set the goal (`>`: not reached)."
     )
     stepless = [name for name in rivals if name != TOMOTOPY]
     if stepless:
