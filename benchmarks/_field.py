@@ -316,7 +316,7 @@ def report(given: Namespace) -> str:
     rows, notes, points = [], list[str](), list[list[str]]()
     text = ""
     for name in given.corpus:
-        corpus = _corpora.named(name, given.data, given.tokens)
+        corpus = _corpora.named(name, given.data, given.tokens, most=given.most_tokens)
         corpus = shuffled(corpus) if given.shuffled else corpus
         notes.append(
             f"- {name}: {corpus.n_docs:,} documents of {corpus.n_tokens / corpus.n_docs:,.0f} tokens on average"

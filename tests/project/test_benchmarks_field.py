@@ -38,6 +38,10 @@ def data(corpus: Corpus, tmp_path: Path) -> Path:
 
 def test_corpora_have_the_words_that_occur(data: Path, corpus: Corpus) -> None:
     assert _corpora.named("tiny", data).n_tokens == corpus.n_tokens
+    part = _corpora.named("tiny", data, most=100)
+    assert 60 < part.n_tokens <= 100
+    assert part.n_words == np.count_nonzero(part.word_counts)
+    assert _corpora.named("tiny", data, most=1).n_docs == 1
     found = _corpora.named("zipf:3000", tokens=2000)
     assert found.n_tokens == 2000
     assert 100 < found.n_words < 2000
