@@ -59,8 +59,10 @@ def check(names: Sequence[str], data: Path | None) -> None:
                 raise InputError(f"--corpus {name}: there is no {needed.name} in --data's folder {kind}.")
 
 
-def named(name: str, data: Path | None = None, tokens: int = TOKENS, regions: int = REGIONS) -> Corpus:
-    """The corpus of this name; synthetic ones have about so many tokens, and cells so many regions."""
+def named(
+    name: str, data: Path | None = None, tokens: int = TOKENS, regions: int = REGIONS, most: int | None = None
+) -> Corpus:
+    """The corpus of this name; synthetic ones have about so many tokens, others at most so many, where that is said."""
     check([name], data)
     kind, rest = split(name)
     if kind == "zipf" and rest:
@@ -71,7 +73,15 @@ def named(name: str, data: Path | None = None, tokens: int = TOKENS, regions: in
         assert data is not None
         path = data / kind
         found = topicloom.read(path / "texts.jsonl.gz", text_column="text") if rest else topicloom.read(path, "folder")
+        found = some(found, most) if most is not None else found
     return occurring(found)
+
+
+def some(corpus: Corpus, tokens: int) -> Corpus:
+    """Documents chosen at random, in their order, with at most so many tokens; at least one."""
+    order = np.random.default_rng(1).permutation(corpus.n_docs)
+    n = max(1, int(np.searchsorted(np.cumsum(corpus.doc_lengths[order]), tokens, side="right")))
+    return corpus.select(np.sort(order[:n]))
 
 
 def occurring(corpus: Corpus) -> Corpus:

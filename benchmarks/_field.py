@@ -27,6 +27,7 @@ from topicloom.errors import InputError
 
 PATIENCE = 2.0  # times the sweeps that set the goal
 MALLET = "MALLET"
+BEHIND = 2.0  # times the quickest rival's seconds for as many sweeps: who takes more goes no further
 FIRST = (2, 10)  # sweeps, by which a tool that cannot be stepped is judged
 BYTES = {TOMOTOPY: 4, "topica": 20, "pyrmallet": 8}  # by cell of the table of topics and words, measured
 
@@ -84,8 +85,6 @@ class Spread(NamedTuple):
         return cls(float(np.median(values)), min(values), max(values))
 
     def shown(self, digits: int = 2) -> str:
-        if not np.isfinite(self.middle):
-            return "not reached"
         most = f"{self.most:.{digits}f}" if np.isfinite(self.most) else "not reached"
         return f"{self.middle:.{digits}f} ({self.least:.{digits}f} to {most})"
 
@@ -118,6 +117,12 @@ class Cell:
         found = [curve.seconds_to(self.goal) for curve in self.curves[name]]
         return Spread.over([np.inf if taken is None else taken for taken in found])
 
+    def shown_seconds(self, name: str) -> str:
+        found = self.seconds(name)
+        if np.isfinite(found.middle):
+            return found.shown()
+        return f"> {np.median([curve.total for curve in self.curves[name]]):.2f}"
+
     def nanoseconds(self, name: str) -> float:
         """Per token and sweep: the median over seeds of the mean over sweeps, without the start."""
         return float(np.median([mean_sweep(curve) for curve in self.curves[name]])) / self.n_tokens * 1e9
@@ -126,6 +131,11 @@ class Cell:
     def best(self) -> str | None:
         """The rival that gets to the goal first."""
         return min(self.rivals, key=lambda name: self.seconds(name).middle, default=None)
+
+    def may_be_best(self, name: str) -> bool:
+        """Whether a tool that is short of the goal is worth longer runs: it sets the goal, or is not far behind."""
+        totals = {other: np.median([curve.total for curve in self.curves[other]]) for other in self.rivals}
+        return self.level(name) == self.goal or totals[name] < BEHIND * min(totals.values())
 
     def ratio(self) -> Spread | None:
         """How many times as many seconds the best rival needs as our first sampler: of medians, and seed by seed."""
@@ -226,9 +236,10 @@ def measure(name: str, corpus: Corpus, n_topics: int, given: Namespace, rivals: 
         collect(cell, races, runs)
         goal, most = cell.goal, round(PATIENCE * given.sweeps)
         for race in races:
-            race.catch_up_by_sweeps(goal, most, given.every)
-        for one in (one for of_tool in runs.values() for one in of_tool):
-            one.reach(goal, given.sweeps, most)
+            race.catch_up_by_sweeps(goal, most, given.every, [s for s in stepped if s in ours or cell.may_be_best(s)])
+        for other, of_tool in runs.items():
+            for one in of_tool:
+                one.reach(goal, given.sweeps, most if cell.may_be_best(other) else given.sweeps)
         collect(cell, races, runs)
     return cell
 
@@ -250,7 +261,7 @@ def collect(cell: Cell, races: Sequence[Race], runs: dict[str, list[Runs]]) -> N
 
 def row_of(cell: Cell, columns: Sequence[str], n_words: int) -> list[str]:
     ratio = cell.ratio()
-    shown = [cell.seconds(name).shown() if name in cell.curves else cell.left_out.get(name, "") for name in columns]
+    shown = [cell.shown_seconds(name) if name in cell.curves else cell.left_out.get(name, "") for name in columns]
     rates = [f"{cell.nanoseconds(name):.0f}" if name in cell.curves else "" for name in columns]
     return [
         cell.corpus, str(cell.n_topics), f"{cell.n_tokens:,}", f"{n_words:,}", f"{cell.goal:.4f}", *shown,
@@ -274,14 +285,15 @@ def how(given: Namespace, rivals: Sequence[str]) -> str:
         "the ratios of equal seeds. All log p(w, z) come from one program that reads every token's topic, and its time "
         "is not counted. Seconds are those of sweeps, ours with the time in which the first topics are drawn; what "
         f"others need before their first sweep is not counted. `ns` is per token and sweep. "
-        f"A tool that is not at the goal goes on for {PATIENCE:g} times as many sweeps."
+        f"A tool that is not at the goal goes on for {PATIENCE:g} times as many sweeps, unless it takes "
+        f"{BEHIND:g} times the quickest rival's seconds and does not set the goal (`>`: not reached)."
     )
     stepless = [name for name in rivals if name != TOMOTOPY]
     if stepless:
         text += (
             f" {' and '.join(stepless)} cannot be stepped: runs of {FIRST[0]} and {given.sweeps} sweeps from the same "
             "start, and more, each a quarter longer or a fifth shorter than the one before, until the goal lies "
-            "between two; seconds are differences of runs, and lines join the runs."
+            "between two. Seconds are differences of runs, and lines join the runs."
         )
     if "pyrmallet" in rivals:
         text += (
@@ -304,7 +316,7 @@ def report(given: Namespace) -> str:
     rows, notes, points = [], list[str](), list[list[str]]()
     text = ""
     for name in given.corpus:
-        corpus = _corpora.named(name, given.data, given.tokens)
+        corpus = _corpora.named(name, given.data, given.tokens, most=given.most_tokens)
         corpus = shuffled(corpus) if given.shuffled else corpus
         notes.append(
             f"- {name}: {corpus.n_docs:,} documents of {corpus.n_tokens / corpus.n_docs:,.0f} tokens on average"

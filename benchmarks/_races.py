@@ -108,9 +108,9 @@ class Race:
                 if self.curves[name].seconds_to(goal) is None and sum(self.curves[name].seconds) < seconds
             ]
 
-    def catch_up_by_sweeps(self, goal: float, most: int, every: int) -> None:
-        """The same, until each has made so many sweeps at most."""
-        late = list(self.curves)
+    def catch_up_by_sweeps(self, goal: float, most: int, every: int, names: Sequence[str]) -> None:
+        """The same for some of them, until each has made so many sweeps at most."""
+        late = list(names)
         while late:
             late = [
                 name

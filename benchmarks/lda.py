@@ -44,6 +44,7 @@ def peak_of(name: str, given: argparse.Namespace, corpus: str, n_topics: int) ->
     """Bytes of memory of a chain and its corpus, measured in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.lda", "--peak-of", name, "--corpus", corpus, "--topics", str(n_topics)]
     command += ["--tokens", str(given.tokens), *(["--data", str(given.data)] if given.data else [])]
+    command += ["--most-tokens", str(given.most_tokens)] if given.most_tokens else []
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return int(done.stdout)
 
@@ -214,7 +215,7 @@ def report(given: argparse.Namespace, tools: Sequence[str]) -> str:
     rivals = [rival(name) for name in given.rivals if name != _field.MALLET]
     text = [f"`python -m benchmarks.lda {given.shown}`", machine(*rivals), how(given, tools)]
     for name in given.corpus:
-        corpus = _corpora.named(name, given.data, given.tokens)
+        corpus = _corpora.named(name, given.data, given.tokens, most=given.most_tokens)
         corpus = _tools.shuffled(corpus) if given.shuffled else corpus
         sizes = f"{corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens"
         text.append(f"## {name}\n\n{sizes}; α = {ALPHA}, β = {BETA}.")
@@ -275,6 +276,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--corpus", nargs="+", default=["kos"], help="folders, NAME:texts (every word), zipf:WORDS, cells:PER_ROW"
     )
     parser.add_argument("--tokens", type=_corpora.whole, default=_corpora.TOKENS, help="of synthetic ones")
+    parser.add_argument("--most-tokens", type=_corpora.whole, help="of the others: documents chosen at random")
     parser.add_argument("--field", action="store_true", help="one row a corpus and K: all tools' seconds to one goal")
     parser.add_argument("--seeds", type=int, default=3, help="of each tool in the field")
     parser.add_argument("--rivals", nargs="*", help=f"of {', '.join(RIVALS)} (default: those there are)")
@@ -329,7 +331,7 @@ def check(given: argparse.Namespace) -> None:
 def main(arguments: Sequence[str]) -> None:
     given = parse(arguments)
     if given.peak_of:
-        load = partial(_corpora.named, given.corpus[0], given.data, given.tokens)
+        load = partial(_corpora.named, given.corpus[0], given.data, given.tokens, most=given.most_tokens)
         print(_tools.own_peak(given.peak_of, load, given.topics[0]))
         return
     check(given)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from benchmarks import _common, _corpora, _field, _programs, _tools, lda
 from benchmarks._races import Curve, Point
+from tests.project.test_benchmarks import MALLET, calls, stub
 from topicloom import Corpus
 from topicloom.corpus.formats import write
 from topicloom.datasets import synthetic_lda
@@ -37,6 +38,10 @@ def data(corpus: Corpus, tmp_path: Path) -> Path:
 
 def test_corpora_have_the_words_that_occur(data: Path, corpus: Corpus) -> None:
     assert _corpora.named("tiny", data).n_tokens == corpus.n_tokens
+    part = _corpora.named("tiny", data, most=100)
+    assert 60 < part.n_tokens <= 100
+    assert part.n_words == np.count_nonzero(part.word_counts)
+    assert _corpora.named("tiny", data, most=1).n_docs == 1
     found = _corpora.named("zipf:3000", tokens=2000)
     assert found.n_tokens == 2000
     assert 100 < found.n_words < 2000
@@ -174,7 +179,12 @@ def test_the_goal_is_the_best_level_and_the_best_rival_the_quickest() -> None:
     assert cell.nanoseconds("high") == 4e6
     cell.curves["quick"] = [curve("quick", 1.0, -9, -8.4, -7.4)] * 2
     assert cell.best == "high"
-    assert cell.seconds("quick").shown() == "not reached"
+    assert cell.seconds("quick").middle == np.inf
+    assert cell.shown_seconds("quick") == "> 20.00"
+    assert cell.shown_seconds("high") == "80.00 (80.00 to 80.00)"
+    assert (cell.may_be_best("quick"), cell.may_be_best("high")) == (True, True)  # the one is quick, the other high
+    cell.curves["slow"] = [curve("slow", 2.5, -9, -8.4, -7.4)] * 2
+    assert not cell.may_be_best("slow")
     assert _field.Spread.over([1.0, 2.0, np.inf]).shown(1) == "2.0 (1.0 to not reached)"
 
 
@@ -289,3 +299,23 @@ def test_what_is_missing_is_said_before_the_first_race(data: Path, tmp_path: Pat
     monkeypatch.setattr(_common, "import_module", absent)
     with pytest.raises(MissingExtraError, match="matplotlib"):
         lda.main(given)
+
+
+def test_mallet_takes_part_where_its_path_is_given(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_field, "find_spec", lambda name: True)
+    assert _field.rivals_there(None) == ["tomotopy", "topica", "pyrmallet"]
+    assert _field.rivals_there(tmp_path) == ["tomotopy", "topica", "MALLET"]
+    stub(tmp_path / "bin" / "mallet", MALLET)
+    state = ["#doc source pos typeindex type topic", "#alpha : 0.1 0.1 0.1", "#beta : 0.01"]
+    full = corpus.select(np.flatnonzero(corpus.doc_lengths))
+    state += [f"{d} NA 0 {v} word{v} 1" for d, v in zip(full.token_docs, full.words, strict=True)]
+    (tmp_path / "bin" / "state.gz").write_bytes(gzip.compress(("\n".join(state) + "\n").encode()))
+    given: Any = SimpleNamespace(mallet=tmp_path, clock="cpu")
+    for seed in (5, 6):
+        run = _field.maker("MALLET", corpus, tmp_path, given)(seed).run(3, 20)
+        assert run.likelihood == pytest.approx(_tools.likelihood(full, np.ones(full.n_tokens), 3), rel=1e-12)
+        assert 0 < run.seconds < 60
+        trained = calls(tmp_path / "bin")[-1]
+        assert trained[trained.index("--random-seed") + 1] == str(seed)
