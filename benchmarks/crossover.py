@@ -3,11 +3,11 @@
     python -m benchmarks.crossover --data DIR --corpus kos nips news20 zipf --topics 20 100 400 1000
 
 One exact chain is moved on; at some of its states a sweep of each kind is timed in turn, from that very state. From all
-states together a formula is fitted to each, in nanoseconds per token: a + (b + c F + d H) K for dense, a + b L + c G
-for sparse and a + b T for words. L is the mean length of the list of a token's word, and T the mean number of topics in
-a token's document. F and G are the shares of the tokens whose words' rows or lists do not fit into a core's own cache
-beside those of more frequent words. H is that of rows which do not fit into the cache that cores share. It is by these
-that the sampler "auto" chooses (``topicloom.lda.gibbs.auto.expected``).
+states together a formula is fitted to each, in nanoseconds per token: a + (b + c F) K for dense, a + b L for sparse and
+a + b T for words. L is the mean length of the list of a token's word, and T the mean number of topics in a token's
+document. F is the share of the tokens whose words' rows of counts do not fit into the cache beside those of more
+frequent words. By formulas like these the sampler "auto" chooses (``topicloom.lda.gibbs.auto.expected``). Its numbers are
+those with which it loses least near the crossovers: where one sampler is much quicker, nothing depends on them.
 
 Corpora are folders of ``--data`` or names as of ``benchmarks.lda``, and ``zipf``, which has 50,000 words.
 """
@@ -28,8 +28,7 @@ from topicloom.corpus import Corpus
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs.auto import FARTHER, expected, far_share, shape_of
-from topicloom.lda.gibbs.sparse import WORD_BYTES
+from topicloom.lda.gibbs.auto import expected, far_share, shape_of
 
 SAMPLERS = ("dense", "sparse", "words")
 
@@ -41,8 +40,6 @@ class Reading(NamedTuple):
     length: float  # mean list
     topics: float  # mean number in a document
     far_rows: float  # share of the tokens
-    farther_rows: float
-    far_lists: float
     found: dict[str, float]  # nanoseconds a token
     chosen: str
 
@@ -77,9 +74,8 @@ def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repe
         costs, shape = expected(corpus, of_state, prior), shape_of(corpus, of_state, prior)
         times = {sampler: min(taken) * 1e9 / corpus.n_tokens for sampler, taken in seconds.items()}
         chosen = min(costs, key=costs.__getitem__)
-        rows, lists = 4 * n_topics, WORD_BYTES + 8 * shape.entries
-        far = far_share(corpus, rows), far_share(corpus, rows, FARTHER), far_share(corpus, lists)
-        found.append(Reading(name, n_topics, look, shape.entries, shape.topics, *far, times, chosen))
+        far = far_share(corpus, n_topics)
+        found.append(Reading(name, n_topics, look, shape.entries, shape.topics, far, times, chosen))
         told = ", ".join(f"{sampler} {taken:.0f}" for sampler, taken in times.items())
         say(f"{name}, K = {n_topics}, after {look} sweeps: list {shape.entries:.1f}, {told} ns a token")
     return found
@@ -88,8 +84,8 @@ def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repe
 def formulas(readings: Sequence[Reading]) -> dict[str, list[float]]:
     """Their numbers for each sampler, by least squares of relative errors."""
     against = {
-        "dense": [[1.0, r.n_topics, r.n_topics * r.far_rows, r.n_topics * r.farther_rows] for r in readings],
-        "sparse": [[1.0, r.length, r.far_lists] for r in readings],
+        "dense": [[1.0, r.n_topics, r.n_topics * r.far_rows] for r in readings],
+        "sparse": [[1.0, r.length] for r in readings],
         "words": [[1.0, r.topics] for r in readings],
     }
     fitted = {}
@@ -101,11 +97,11 @@ def formulas(readings: Sequence[Reading]) -> dict[str, list[float]]:
 
 def report(readings: Sequence[Reading]) -> str:
     times = [f"{sampler}, ns" for sampler in SAMPLERS]
-    head = ["corpus", "K", "after sweeps", "L", "T", "F", "H", "G", *times, "auto takes", "loss"]
+    head = ["corpus", "K", "after sweeps", "L", "T", "F", *times, "auto takes", "loss"]
     rows = [
         [
             r.corpus, str(r.n_topics), str(r.sweep), f"{r.length:.1f}", f"{r.topics:.1f}",
-            f"{r.far_rows:.2f}", f"{r.farther_rows:.2f}", f"{r.far_lists:.2f}",
+            f"{r.far_rows:.2f}",
             *(f"{r.found[sampler]:.0f}" for sampler in SAMPLERS), r.chosen, f"{r.loss - 1:.0%}",
         ]
         for r in readings
@@ -113,8 +109,8 @@ def report(readings: Sequence[Reading]) -> str:
     text = [table(head, rows)]
     if len({r.n_topics for r in readings}) > 1:
         of = formulas(readings)
-        (a, b, c, i), (d, e, f), (g, h) = of["dense"], of["sparse"], of["words"]
-        told = f"dense {a:.0f} + ({b:.2f} + {c:.2f} F + {i:.2f} H) K, sparse {d:.0f} + {e:.2f} L + {f:.0f} G, "
+        (a, b, c), (d, e), (g, h) = of["dense"], of["sparse"], of["words"]
+        told = f"dense {a:.0f} + ({b:.2f} + {c:.2f} F) K, sparse {d:.0f} + {e:.2f} L, "
         told += f"words {g:.0f} + {h:.2f} T"
         losses = [r.loss - 1 for r in readings]
         text.append(

@@ -302,21 +302,23 @@ def test_scaling_measures_sweeps(corpus: Corpus) -> None:
     assert cell.settled > 0
 
 
-def test_the_crossover_fits_a_line_to_each_sampler(corpus: Corpus) -> None:
-    def times(k: int, length: float, topics: float) -> dict[str, float]:
-        return {"dense": 50.0 + k, "sparse": 30 + 2 * length, "words": 80 + topics}
+def test_the_crossover_fits_a_formula_to_each_sampler(corpus: Corpus) -> None:
+    def times(k: int, length: float, topics: float, far: float) -> dict[str, float]:
+        return {"dense": 50.0 + (1 + 2 * far) * k, "sparse": 30 + 2 * length, "words": 80 + topics}
 
     readings = [
-        crossover.Reading("x", k, 0, length, topics, times(k, length, topics), "dense")
+        crossover.Reading("x", k, 0, length, topics, far, times(k, length, topics, far), "dense")
         for k in (10, 100)
         for length, topics in ((3.0, 9.0), (8.0, 2.0), (40.0, 20.0))
+        for far in (0.0, 0.5, 0.9)
     ]
     assert crossover.formulas(readings) == {
-        "dense": pytest.approx((50, 1)), "sparse": pytest.approx((30, 2)), "words": pytest.approx((80, 1)),
+        "dense": pytest.approx((50, 1, 2)), "sparse": pytest.approx((30, 2)), "words": pytest.approx((80, 1)),
     }  # fmt: skip
     assert readings[0].quickest == "sparse"
     assert readings[0].loss == pytest.approx(60 / 36)
-    assert "Fitted: dense 50 + 1.00 K, sparse 30 + 2.00 L, words 80 + 1.00 T" in crossover.report(readings)
+    told = "Fitted: dense 50 + (1.00 + 2.00 F) K, sparse 30 + 2.00 L, words 80 + 1.00 T"
+    assert told in crossover.report(readings)
     given = ["--a", "1", "--data", "/x/y", "--b", "--out", "/x/z", "--c"]
     assert _common.without_paths(given) == "--a 1 --data DATA --b --c"
     found = crossover.measure("tiny", corpus, 3, [0, 2], 1, "wall")

@@ -21,7 +21,7 @@ from topicloom.lda.gibbs.word_order import steps_of
 
 _DOCS, _TOKENS = 128, 1024  # by so many is judged how many topics documents and words have
 _ONLINE = 500  # from so many topics on the first ones are placed one after the other
-_NEAR, FARTHER = 1 << 20, 24 << 20  # bytes of a core's own cache, and of what cores share, about
+_CACHE = 8 << 20  # bytes of the caches that a core may count on, about
 
 
 class Shape(NamedTuple):
@@ -42,9 +42,9 @@ def _running_shares(corpus: Corpus) -> tuple[FloatArray, FloatArray]:
     return numbers.astype(float), running[numbers] / max(corpus.n_tokens, 1)
 
 
-def far_share(corpus: Corpus, row_bytes: float, cache: int = _NEAR) -> float:
-    """Share of the tokens whose words' counts are not in the cache, if those of the most frequent words are."""
-    return 1.0 - float(np.interp(cache / row_bytes, *_running_shares(corpus)))
+def far_share(corpus: Corpus, n_topics: int) -> float:
+    """Share of the tokens whose words' rows of counts are not in the cache, if those of the most frequent words are."""
+    return 1.0 - float(np.interp(_CACHE / (4 * n_topics), *_running_shares(corpus)))
 
 
 class _Sample(NamedTuple):
@@ -84,14 +84,12 @@ def shape_of(corpus: Corpus, state: AnyState, prior: Prior) -> Shape:
 
 
 def _densely(corpus: Corpus, prior: Prior) -> float:
-    row_bytes = 4 * prior.n_topics
-    far = dense.FAR_COST * far_share(corpus, row_bytes) + dense.FARTHER_COST * far_share(corpus, row_bytes, FARTHER)
+    far = dense.FAR_COST * far_share(corpus, prior.n_topics)
     return dense.TOKEN_COST + (dense.TOPIC_COST + far) * prior.n_topics
 
 
-def _by_lists(corpus: Corpus, entries: float) -> float:
-    far = far_share(corpus, sparse.WORD_BYTES + 8 * entries)
-    return sparse.TOKEN_COST + sparse.FAR_COST * far + sparse.ENTRY_COST * entries
+def _by_lists(entries: float) -> float:
+    return sparse.TOKEN_COST + sparse.ENTRY_COST * entries
 
 
 def expected(corpus: Corpus, state: AnyState, prior: Prior) -> dict[str, float]:
@@ -99,7 +97,7 @@ def expected(corpus: Corpus, state: AnyState, prior: Prior) -> dict[str, float]:
     of = shape_of(corpus, state, prior)
     return {
         "dense": _densely(corpus, prior),
-        "sparse": _by_lists(corpus, of.entries),
+        "sparse": _by_lists(of.entries),
         "words": by_word.TOKEN_COST
         + by_word.TOPIC_COST * of.topics
         + by_word.ENTRY_COST * of.coming
@@ -121,7 +119,7 @@ def init(corpus: Corpus, prior: Prior, key: Key) -> AnyState:
     if not _from_prior(corpus, prior):
         return place_online(corpus, prior, key)
     sizes = np.minimum(corpus.word_counts[_sample(corpus).words], prior.n_topics)
-    in_lists = _by_lists(corpus, float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(corpus, prior)
+    in_lists = _by_lists(float(np.sum(sizes)) / max(len(sizes), 1)) < _densely(corpus, prior)
     return (sparse if in_lists else dense).init(corpus, prior, key)
 
 

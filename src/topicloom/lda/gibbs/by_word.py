@@ -56,7 +56,7 @@ from topicloom.numerics.sums import dot, sum_of
 _AHEAD, _SOON = 16, 8  # tokens from now for which is asked where their documents' topics are, and for these
 _OWN_LINE = 16  # entries of a document in a cache line
 # nanoseconds per token, topic of its document, and entry of a word's list when the sampler reaches it
-TOKEN_COST, TOPIC_COST, ENTRY_COST = 70.0, 1.5, 5.0
+TOKEN_COST, TOPIC_COST, ENTRY_COST = 45.0, 1.1, 5.0
 _REFUSED = 1000  # draws for one token after which its topic is drawn from all weights
 
 

@@ -31,8 +31,9 @@ from topicloom.numerics.simd import LANES, put, search_lanes, weigh, weigh_boost
 
 _AHEAD = 6  # tokens from now whose rows are asked for
 _LINE = 16  # counts in a cache line
-TOKEN_COST, TOPIC_COST = 30.0, 0.15  # nanoseconds per token, and per topic (``benchmarks/crossover.py``)
-FAR_COST, FARTHER_COST = 0.1, 0.6  # more per topic of words whose counts are not in the near cache, or in none
+TOKEN_COST, TOPIC_COST = 27.0, 0.12  # nanoseconds per token, and per topic (``benchmarks/crossover.py``)
+FAR_COST = 0.6  # more per topic, for words whose counts are not in the cache
+_TOPIC_LOAD = 0.21  # per topic in the cut into parts, on which chains depend
 
 
 @step
@@ -182,7 +183,7 @@ DENSE = BlockSampler(
     number=0,
     form=lambda _, state: state.as_dense(),
     make_draw=make_draw,
-    loads=lambda _, prior: Loads(25.0, 20.0 + TOPIC_COST * prior.n_topics),
+    loads=lambda _, prior: Loads(25.0, 20.0 + _TOPIC_LOAD * prior.n_topics),
     in_pieces=True,
 )
 register(sampler_in_blocks("dense", init, rebuild_counts, conditional_of, {"dense": DENSE}))

@@ -50,9 +50,8 @@ _AHEAD = 6  # tokens from now whose lists are asked for
 _NEXT = 160  # tokens from now, about a document, whose topics are asked for, where topics are many
 _MANY = 1 << 11  # topics beyond which they are asked for: near caches are full
 _REFRESH = 64  # documents after which the running sum is made anew, so that rounding does not pile up
-TOKEN_COST, ENTRY_COST = 35.0, 0.87  # nanoseconds per token, and per entry of a list (``benchmarks/crossover.py``)
-FAR_COST = 12.0  # more for words whose lists are not in the cache
-WORD_BYTES = 64  # of a word, beside 8 per entry of its list
+_ENTRY_LOAD = 1.2  # per entry of a list in the cut into parts, on which chains depend
+TOKEN_COST, ENTRY_COST = 33.0, 0.7  # nanoseconds per token, and per entry of a list (``benchmarks/crossover.py``)
 
 
 @bare_kernel
@@ -391,7 +390,7 @@ SPARSE = BlockSampler(
     number=1,
     form=lambda corpus, state: state.as_lists(corpus),
     make_draw=make_draw,
-    loads=lambda corpus, prior: Loads(25.0, 30.0 + ENTRY_COST * _expected_lengths(corpus, prior)),
+    loads=lambda corpus, prior: Loads(25.0, 30.0 + _ENTRY_LOAD * _expected_lengths(corpus, prior)),
     in_pieces=True,
     finish=sorting,
 )
