@@ -6,7 +6,7 @@ One exact chain is moved on; at some of its states a sweep of each kind is timed
 states together a formula is fitted to each, in nanoseconds per token: a + (b + c F) K for dense, a + b L for sparse and
 a + b T for words. L is the mean length of the list of a token's word, and T the mean number of topics in a token's
 document. F is the share of the tokens whose words' rows of counts do not fit into the cache beside those of more
-frequent words. By formulas like these the sampler "auto" chooses (``topicloom.lda.gibbs.auto.expected``). Its numbers are
+frequent words. By formulas like these the sampler "auto" chooses (``topicloom.lda.gibbs.auto.expected``). Its own are
 those with which it loses least near the crossovers: where one sampler is much quicker, nothing depends on them.
 
 Corpora are folders of ``--data`` or names as of ``benchmarks.lda``, and ``zipf``, which has 50,000 words.
