@@ -34,6 +34,7 @@ def beside_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
 def lines(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Lines:
     """What a new process would have said since the last call."""
     monkeypatch.setenv("TOPICLOOM_QUIET", "0")
+    monkeypatch.setattr(_cache, "_LONG", 60.0)  # on a busy machine a small kernel takes seconds
 
     def call() -> list[str]:
         monkeypatch.setattr(_cache, "reporter", _cache.Reporter())
