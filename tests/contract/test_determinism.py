@@ -74,6 +74,7 @@ LIBRARIES = {
 }  # fmt: skip
 NO_BLAS = {"base", "exceptions", "utils"}  # of scikit-learn; all else of it needs a reason
 ALLOWED = {
+    "labeled/calibration.py": "within one_blas_thread",
     "labeled/label_rules.py": "within one_blas_thread; and products and norms of sparse matrices, which need no BLAS",
     "hmm/posterior.py": "an assignment of whole numbers, by comparisons and additions",
     "medlda/model.py": "accuracy: counts",

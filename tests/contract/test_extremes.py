@@ -13,8 +13,8 @@ import pytest
 
 import topicloom as tl
 from tests.contract import extremes
-from topicloom.compound import mixtures
 from topicloom.compound.mixtures import draw_alpha
+from topicloom.engine import tables
 from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
 from topicloom.hmm.sampler import HMMCounts
@@ -43,7 +43,8 @@ MODELS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = 
 }
 POSITIVE = {  # from LEAST to MOST
     "doc_topic_prior", "topic_word_prior", "concentration", "collection_prior", "collection_prior['shape']",
-    "collection_prior['rate']", "doc_concentration", "topic_concentration",
+    "collection_prior['rate']", "doc_concentration", "doc_concentration['shape']", "doc_concentration['rate']",
+    "topic_concentration", "topic_concentration['shape']", "topic_concentration['rate']",
     "seed_weight", "smoothing", "loss_weight", "weight_precision", "initial_prior",
     "transition_prior", "emission_prior",
 }  # fmt: skip
@@ -270,8 +271,8 @@ def test_gamma_variates_end(shape: float) -> None:
 
 
 def test_binomial_variates_end() -> None:
-    assert mixtures.binomial(stream(1), 1000, np.nan) == 0
-    assert 0 <= mixtures.binomial(stream(1), 1 << 40, 1e-12) < 60
+    assert tables.binomial(stream(1), 1000, np.nan) == 0
+    assert 0 <= tables.binomial(stream(1), 1 << 40, 1e-12) < 60
 
 
 @pytest.mark.parametrize("tilt", [999.0, 1001.0, 1e6, 1e12, MOST * MOST])

@@ -282,7 +282,7 @@ def cases() -> dict[str, Case]:
         for method in ("ags", "mgs", "vem"):
             more = {"method_options": {"tol": 0.0}} if method == "vem" else {}
             found[f"CompoundLDA {method}, {size}"] = compound(size, method=method, **more)
-        found[f"HDP, {size}"] = process(size)
+        found[f"HDP 2 chains, {size}"] = process(size)
         for kind in ("LabeledLDA", "PriorLDA", "DependencyLDA"):
             for method in ("gibbs", "cvb0"):
                 more = {"n_label_topics": 2, "label_sweeps": 20} if kind == "DependencyLDA" else {}

@@ -162,6 +162,9 @@ def test_a_model_that_draws_nothing_says_whether_it_stands_still() -> None:
     assert "not converged after 3" in str(diagnose(short))
 
 
+@pytest.mark.filterwarnings(
+    "ignore::topicloom.errors.LostClassesWarning"
+)  # of classes that have nothing to do with words
 def test_other_families() -> None:
     made = bars(n_docs=40).corpus
     groups = ["a" if d % 2 else "b" for d in range(40)]

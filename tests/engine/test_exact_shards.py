@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.helpers.mutating import REJECT, mutate
+from tests.helpers.mutating import REJECT, compiled_mutant
 from tests.oracles import lda as oracle
 from topicloom.engine import exact_shards, shards
 from topicloom.engine.prior import make_prior
@@ -21,6 +21,12 @@ REPLICATES = 5000
 CORPUS = oracle.tiny_corpus([[0, 3, 1], [2, 0, 3], [1, 2]], 4)
 CASE = oracle.Case(
     CORPUS, make_prior(np.array([0.4, 0.9]), np.array([0.3, 0.1, 0.5, 0.2]), 3, {2: np.array([0.7, 0.0])})
+)
+
+# Several tokens of a part in one document, so that it matters what the first of them leaves for the others.
+LONG = oracle.Case(
+    oracle.tiny_corpus([[0, 1, 0, 2, 1, 0, 1], [2, 0, 1]], 3),
+    make_prior(np.array([0.4, 0.9]), np.array([0.3, 0.2, 0.5]), 2),
 )
 
 
@@ -60,19 +66,21 @@ def test_totals_that_lag_behind_are_rejected() -> None:
 # -- mutants ---------------------------------------------------------------------------------------------------------
 
 
-def mutant_p_value(engine: SimpleNamespace, make_draw: Callable, rebuild: Callable, n: int = REPLICATES) -> float:
+def mutant_p_value(
+    engine: SimpleNamespace, make_draw: Callable, rebuild: Callable, n: int = REPLICATES, case: oracle.Case = CASE
+) -> float:
     """The same of sweeps as some engine makes them, by some ``make_draw``."""
-    progress = shards.start_shards(CORPUS, 2, 2, shards.Loads())
+    progress = shards.start_shards(case.corpus, 2, 2, shards.Loads())
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = rebuild(CORPUS, z, 2)
+        state = rebuild(case.corpus, z, 2)
         for t in (1, 2):
             key = Key(53, replicate, t)
-            engine.sweep_exactly(progress, make_draw, CORPUS, state, CASE.prior, key, Schedule(2))
+            engine.sweep_exactly(progress, make_draw, case.corpus, state, case.prior, key, Schedule(2))
         return state.z
 
     with np.errstate(all="ignore"):
-        return oracle.invariance(CASE, sweep, n, seed=54)
+        return oracle.invariance(case, sweep, n, seed=54)
 
 
 def changed(*change: str) -> SimpleNamespace:
@@ -122,21 +130,37 @@ KERNELS = [
 
 @pytest.mark.parametrize(("module", "right", "wrong"), KERNELS)
 def test_kernels_that_forget_a_share_are_rejected(module: str, right: str, wrong: str) -> None:
-    mutant = mutate(f"lda.gibbs.{module}", (right, wrong))
-    p = mutant_p_value(exact_shards, mutant.make_draw, REBUILD[module], 4 * REPLICATES)
+    mutant = compiled_mutant(f"lda.gibbs.{module}", (right, wrong))
+    p = mutant_p_value(exact_shards, mutant.make_draw, REBUILD[module], 4 * REPLICATES, LONG)
     assert p < REJECT, f"p = {p:.3g}"
 
 
-@pytest.mark.parametrize("k", ["k", "old", "s"])
-def test_proposals_that_forget_a_share_are_rejected(k: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain Python in place of the sampler's compiled sweep."""
-    mutant = mutate("lda.gibbs.mh", (f"(topic[{k}] + beta_sum[{k}]) / of_part[{k}]", f"topic[{k}] + beta_sum[{k}]"))
+@pytest.mark.parametrize("module", REBUILD)
+def test_unchanged_kernels_pass(module: str) -> None:
+    """By the same door as the mutants."""
+    kernel = compiled_mutant(f"lda.gibbs.{module}")
+    assert mutant_p_value(exact_shards, kernel.make_draw, REBUILD[module], case=LONG) > oracle.FALSE_ALARM
+
+
+def mh_p_value(n: int, *changes: tuple[str, str]) -> float:
+    mutant = compiled_mutant("lda.gibbs.mh", *changes)
 
     def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
-        state = rebuild_counts(CORPUS, z, 2)
-        return mutant.sweep(CORPUS, state, CASE.prior, Key(55, replicate, 1), Schedule(2))[0].z
+        state = rebuild_counts(LONG.corpus, z, 2)
+        return mutant.sweep(LONG.corpus, state, LONG.prior, Key(55, replicate, 1), Schedule(2))[0].z
 
-    assert oracle.invariance(CASE, sweep, 4 * REPLICATES, seed=56) < REJECT
+    return oracle.invariance(LONG, sweep, n, seed=56)
+
+
+@pytest.mark.parametrize("k", ["k", "old", "s"])
+def test_proposals_that_forget_a_share_are_rejected(k: str) -> None:
+    right, wrong = f"(topic[{k}] + beta_sum[{k}]) / of_part[{k}]", f"topic[{k}] + beta_sum[{k}]"
+    p = mh_p_value(4 * REPLICATES, (right, wrong))
+    assert p < REJECT, f"p = {p:.3g}"
+
+
+def test_unchanged_proposals_pass() -> None:
+    assert mh_p_value(REPLICATES) > oracle.FALSE_ALARM
 
 
 # -- shares ----------------------------------------------------------------------------------------------------------

@@ -267,6 +267,7 @@ def test_states_have_a_graph_emissions_and_coloured_sequences(visit: Visit, data
     page.locator(".graph-node[data-state='1']").focus()
     assert page.locator(".edge.lit").count() == int((transitions[1] >= 0.3).sum())
     page.get_by_role("radio", name="Matrix").check()
+    page.wait_for_selector("[data-figure=transition-matrix] .cell[data-row]")  # drawn once its width is known
     assert page.locator("[data-figure=transition-matrix] .cell[data-row]").count() == 16
     assert not page.locator(".graph-node").first.is_visible()
     first = page.locator(".sequence").first

@@ -134,8 +134,9 @@ def words_of(text: str) -> list[str]:
 AS_WORDS: dict[str, Any] = {"token_pattern": r"\S+", "lowercase": False}
 
 
-def of_texts(texts: Iterable[str], **metadata: Any) -> Expected:
-    tokens = [words_of(text) for text in texts]
+def of_texts(texts: Iterable[str | list[str]], **metadata: Any) -> Expected:
+    """Of texts, or of lists of words, which are words as they are."""
+    tokens = [text if isinstance(text, list) else words_of(text) for text in texts]
     return Expected(tokens=tokens, vocabulary=sorted({word for words in tokens for word in words}), **metadata)
 
 

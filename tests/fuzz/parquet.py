@@ -48,6 +48,8 @@ _OTHERS = (
     lambda n: pa.array([1] * n, pa.duration("s")),
     lambda n: pa.array(["x"] * n).dictionary_encode(),
     lambda n: pa.array([["a"], []] * 2, pa.list_(pa.string()))[:n],
+    lambda n: pa.array([["e\u0301", " b", ""], ["B", "a b"]] * 2, pa.large_list(pa.string()))[:n],
+    lambda n: pa.array([["a"], None] * 2, pa.list_(pa.string()))[:n],
     lambda n: pa.array(["x"] * n, pa.large_string()),
 )
 

@@ -48,7 +48,7 @@ def test_log_joint_in_parts_is_the_same_on_all_threads(name: str, monkeypatch: p
     """As of a large corpus, whose documents and words are added up in parts."""
     monkeypatch.setattr("topicloom.lda.gibbs.joint._AT_ONCE", 7)
     case, z = oracle.random_case(3, 30, 12, 4)
-    assert min(map(len, joint._parts(case.corpus))) > 3
+    assert min(map(len, joint.parts_of_sums(case.corpus))) > 3
     kernel = get_sampler(name)
     state = kernel.restore(case.corpus, z, 4)
     found = [kernel.log_joint(case.corpus, state, case.prior, n_jobs) for n_jobs in (1, 2, 3, 8)]

@@ -150,12 +150,6 @@ def test_memory_is_announced_and_progress_shown(corpus: Corpus, capsys) -> None:
     assert shown.out == ""
 
 
-@pytest.mark.parametrize(("more", "told"), [({}, True), ({"n_shards": 2}, False), ({"n_chains": 2}, False)])
-def test_threads_that_sweeps_do_not_use_are_announced(corpus: Corpus, capsys, more: dict[str, int], told: bool) -> None:
-    LDA(3, max_iter=3, random_state=0, verbose=1, n_jobs=2, **more).fit(corpus)
-    assert ("threads: 2 for estimates, one for sweeps; with n_shards" in capsys.readouterr().err) == told
-
-
 # -- rows, texts, unknown words ----------------------------------------------------------------------------------
 
 

@@ -23,10 +23,18 @@ from topicloom.numerics import cache as _cache
 Lines = Callable[[], list[str]]
 
 
+@pytest.fixture(autouse=True)
+def beside_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New kernels are kept beside their sources, wherever those that are there already are kept."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+
+
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Lines:
     """What a new process would have said since the last call."""
     monkeypatch.setenv("TOPICLOOM_QUIET", "0")
+    monkeypatch.setattr(_cache, "_LONG", 60.0)  # on a busy machine a small kernel takes seconds
 
     def call() -> list[str]:
         monkeypatch.setattr(_cache, "reporter", _cache.Reporter())
@@ -236,13 +244,15 @@ def test_a_fit_with_every_file_damaged(tmp_path: Path) -> None:
     own = Path(gibbs_dense.sweep_block.stats.cache_path)  # type: ignore[attr-defined]
     package = Path(topicloom.__path__[0])
     for folder in sorted({path.parent for path in package.rglob("*.py")}):
-        compiled = own.parents[len(Path(gibbs_dense.__file__).relative_to(package).parts) - 1] / folder.relative_to(
-            package
-        )
         subfolder = caching.UserProvidedCacheLocator.get_suitable_cache_subpath(str(folder / "any.py"))
+        if own.name == "__pycache__":
+            base = own.parents[len(Path(gibbs_dense.__file__).relative_to(package).parts) - 1]
+            compiled = base / folder.relative_to(package) / own.name
+        else:  # in the folder that NUMBA_CACHE_DIR names
+            compiled = own.parent / subfolder
         copies = tmp_path / subfolder
         copies.mkdir()
-        for i, file in enumerate(sorted((compiled / own.name).glob("*.nbc"))):
+        for i, file in enumerate(sorted(compiled.glob("*.nbc"))):
             copy = copies / file.name
             copy.write_bytes(file.read_bytes())
             damages[i % len(damages)](copy)

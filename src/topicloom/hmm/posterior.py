@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, FloatArray, Int64Array
@@ -275,5 +274,7 @@ def _draws_of(
 
 def matched(published: AnyArray, path: AnyArray, n_states: int) -> Int64Array:
     """For each published state, the path's own number of it: together they agree at as many places as can be."""
+    from scipy.optimize import linear_sum_assignment  # a fit of one path needs none of it
+
     both = np.bincount(published * n_states + path.astype(np.int64), minlength=n_states * n_states)
     return np.asarray(linear_sum_assignment(-both.reshape(n_states, n_states))[1], np.int64)

@@ -149,7 +149,7 @@ def em_sampler(tol: float, prior: HMMPrior, start: Start = ONE_START, observed: 
         return state, Info(0, 0, value)
 
     def after_sweep(corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:
-        chain.converged = info.detail - chain.extra < tol
+        chain.converged = tol > 0 and info.detail - chain.extra < tol  # 0 makes all iterations
         chain.extra = info.detail
 
     def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, float]:

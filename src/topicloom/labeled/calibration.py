@@ -122,10 +122,13 @@ def _fit_labels(logit: FloatArray, truth: BoolArray) -> tuple[FloatArray, FloatA
 
 
 def to_arrays(calibration: Calibration | None) -> dict[str, AnyArray]:
-    """For a file; of no calibration they are empty."""
-    given = calibration or Calibration(np.zeros(0), 0.0, np.zeros(0), np.zeros(0))
-    shared = given.coef if calibration is None else np.append(given.coef, given.intercept)
-    return {"calibration": shared, "label_offset": given.offset, "label_slope": given.slope}
+    """For a file. Of no calibration they are empty; one of an earlier version has nothing by label, and stays so."""
+    if calibration is None:
+        return dict.fromkeys(("calibration", "label_offset", "label_slope"), np.zeros(0))
+    found: dict[str, AnyArray] = {"calibration": np.append(calibration.coef, calibration.intercept)}
+    if len(calibration.slope):
+        found |= {"label_offset": calibration.offset, "label_slope": calibration.slope}
+    return found
 
 
 def from_arrays(arrays: Mapping[str, AnyArray]) -> Calibration | None:

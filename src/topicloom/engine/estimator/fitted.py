@@ -203,12 +203,12 @@ class FittedModel(LearnedState, Explored, html.ShownInNotebooks, NamedTopics, Ju
         self.fit_seconds_ = time.perf_counter() - started
         if run is not None and not self.interrupted_:  # nor what follows from the chains
             finish_run(run, len(chains), self._model_part(), self._names_part())
-        self._tell(problem, chains[self.best_chain_])
+        self._tell(problem, chains[self.best_chain_], interrupted)
         return self
 
-    def _tell(self, problem: Problem, best: Chain) -> None:
-        """Say how the fit went."""
-        if self.interrupted_:
+    def _tell(self, problem: Problem, best: Chain, interrupted: bool) -> None:
+        """Say how the fit went. Of a model that this one fits for itself, that model has told already."""
+        if interrupted:
             inputs.warn_interrupted(self.n_iter_, problem.plan.max_iter)
         else:
             self._warn_unfinished(problem, best)
