@@ -108,7 +108,7 @@ def test_many_topics_need_more(of_any_size: None) -> None:
 
 def test_large_parts_are_not_swept(of_any_size: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing_start, "_ENOUGH", 400)  # tokens
-    monkeypatch.setattr(growing_start, "_MOST", 1500)
+    monkeypatch.setattr(growing_start, "MOST_TOKENS", 1500)
     found = sizes_of(CORPUS, 2)
     assert len(found) == 2
     assert found[-1] * CORPUS.n_tokens <= 1600

@@ -11,6 +11,7 @@ from topicloom.corpus.stored import is_mapped
 from topicloom.engine.estimates import Estimator
 from topicloom.engine.state import topic_dtype
 from topicloom.errors import InputError
+from topicloom.lda.gibbs.growing_start import MOST_TOKENS
 from topicloom.lda.gibbs.word_order import AT_ONCE
 from topicloom.lda.memory_on_workers import Fit, WorkersPlan, on_workers, text
 
@@ -37,6 +38,9 @@ class Sizes(NamedTuple):
     n_docs: int
     n_words: int
     n_tokens: int
+
+
+_BYTES_OF_PART = 24  # per token of the part on which a chain starts
 
 
 class _Task(NamedTuple):
@@ -257,9 +261,10 @@ def _words(task: _Task) -> _Room:
 
 
 def _auto(task: _Task) -> _Room:
-    """Lists, or a dense matrix where sweeps are quicker with one; both for a moment."""
+    """Lists, or a dense matrix where sweeps are quicker with one; both for a moment. At the start a part's tokens."""
     dense = 4 * task.n_words * task.n_topics
-    return _Room(_lists(task).counts, sweep=max(dense, _words(task).sweep))
+    start = _BYTES_OF_PART * min(task.n_tokens // 3, MOST_TOKENS)
+    return _Room(_lists(task).counts, sweep=max(dense, _words(task).sweep, start))
 
 
 def _mh(task: _Task) -> _Room:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import Int64Array
+from topicloom._types import AnyArray, Int64Array
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Key, Sampler, Schedule
@@ -38,7 +38,7 @@ _MOST_PART = 0.5  # the first part at most; where it would have to be larger, al
 _DOCS_PER_TOPIC, _TOKENS_PER_TOPIC = 2, 200  # of the first part at least; documents, if there are so many
 _SOME = 160  # tokens of a document in the first part, if it is long
 _GROWTH = 4  # times the tokens in one step, at the most
-_MOST = 1 << 22  # tokens that are swept before all are there: they are copied
+MOST_TOKENS = 1 << 22  # tokens that are swept before all are there: they are copied
 _SWEEPS = 40  # of the first part, before topics are merged
 _MORE_SWEEPS = 10  # after topics were merged, and after each step
 _CYCLE, _PACE = 64, 37  # token i of a document is among the first n of 64 if 37 i mod 64 is below n
@@ -88,7 +88,7 @@ def parts_of(corpus: Corpus, prior: Prior) -> list[Part]:
         return []
     n_steps = math.ceil(-math.log(share) / math.log(_GROWTH))
     shares = [share ** (1 - step / n_steps) for step in range(n_steps)]
-    return [_part(corpus, s) for s in shares if s == shares[0] or s * corpus.n_tokens <= _MOST]
+    return [_part(corpus, s) for s in shares if s == shares[0] or s * corpus.n_tokens <= MOST_TOKENS]
 
 
 def _shares(corpus: Corpus, some: float) -> Int64Array:
@@ -149,19 +149,28 @@ def grow(sampler: Sampler, parts: list[Part], corpus: Corpus, prior: Prior, key:
     rng = np.random.Generator(np.random.Philox(key=stream(key.seed, Purpose.GROWING_START, key.chain)[:2]))
     order = rng.permutation(corpus.n_docs)
     for step, part in enumerate(parts):
-        docs = np.sort(order[: part.n_docs])
-        take, ptr = tokens_of_part(corpus, docs, part.shares)
-        some = Corpus(words=corpus.words[take], doc_ptr=ptr, vocabulary=corpus.vocabulary)
-        of_some, own = prior._replace(alpha_row=prior.alpha_row[docs]), _key(key, step)
-        if step == 0:
-            state = start_with_more(sampler, _SWEEPS, some, of_some, own, schedule)
-        else:
-            state = place_others(some, z[take], NOTHING, of_some, stream(own.seed, Purpose.START, own.chain))
-        of_part = schedule._replace(n_shards=shards_for(schedule.n_shards, some.n_tokens))
-        state = sampler.run(some, state, of_some, own._replace(sweep=1), of_part, _MORE_SWEEPS)[0]
-        z[take] = state.z
+        own, docs = _key(key, step), np.sort(order[: part.n_docs])
+        _sweep_part(
+            sampler, step == 0, tokens_of_part(corpus, docs, part.shares), docs, corpus, prior, z, own, schedule
+        )
     own = _key(key, len(parts))
     return place_others(corpus, z, NOTHING, prior, stream(own.seed, Purpose.START, own.chain))
+
+
+def _sweep_part(
+    sampler: Sampler, is_first: bool, tokens: tuple[Int64Array, Int64Array], docs: Int64Array, corpus: Corpus,
+    prior: Prior, z: AnyArray, own: Key, schedule: Schedule,
+) -> None:  # fmt: skip
+    """Give topics to the tokens of a part, of which the first one's have none yet, and make its sweeps."""
+    take, ptr = tokens
+    some = Corpus(words=corpus.words[take], doc_ptr=ptr, vocabulary=corpus.vocabulary)
+    of_some = prior._replace(alpha_row=prior.alpha_row[docs])
+    if is_first:
+        state = start_with_more(sampler, _SWEEPS, some, of_some, own, schedule)
+    else:
+        state = place_others(some, z[take], NOTHING, of_some, stream(own.seed, Purpose.START, own.chain))
+    of_part = schedule._replace(n_shards=shards_for(schedule.n_shards, some.n_tokens))
+    z[take] = sampler.run(some, state, of_some, own._replace(sweep=1), of_part, _MORE_SWEEPS)[0].z
 
 
 def _key(key: Key, step: int) -> Key:
