@@ -72,10 +72,24 @@ def test_an_unknown_option_is_an_error_of_usage(run: Run, files: Path) -> None:
 # -- the rest ----------------------------------------------------------------------------------------------------
 
 
-def test_warmup(document: Callable[..., Any]) -> None:
+def test_warmup(run: Run, document: Callable[..., Any]) -> None:
     found = document("warmup")
-    assert found["seconds"] > 0
+    assert found["seconds"] > sum(part["seconds"] for part in found["parts"].values()) > 0
     assert "dense" in found["samplers"]
+    assert sum(part["compiled"] for part in found["parts"].values()) == len(found["kernels"])
+    assert found["files"] > 100
+    assert found["bytes"] > 1e6
+    assert Path(found["folder"]).is_dir()
+    result = run("warmup")
+    assert (
+        result.stderr
+        == "topicloom: compiling all samplers and measures: up to some minutes, less if some is there already.\n"
+    )
+    *parts, ready, where = result.stdout.splitlines()
+    assert [line.partition(":")[0] for line in parts] == [*found["parts"]]
+    assert all(line.endswith(" functions compiled") for line in parts)
+    assert ready.startswith("ready in ")
+    assert where.startswith(f"Compiled code is in {found['folder']}: {found['files']} files, ")
 
 
 def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_the_corpus_is_the_same_and_texts_are_read_as_they_are_needed() -> None:
     patch = pytest.MonkeyPatch()
     with patch.context() as context:
         context.setattr(_numbering, "_batches", watched)
-        assert same(from_texts(one_by_one(), n_jobs=2, **options), expected)
+        assert same(from_texts(one_by_one(), n_jobs=3, **options), expected)
     assert len(calls) == 43
     assert max(calls) <= 7  # no batch is made before it is asked for
     assert left_running(before) == set()
@@ -118,5 +118,5 @@ def test_a_worker_that_dies_and_an_interrupt_leave_nothing_running() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        from_texts(interrupted(), n_jobs=2)
+        from_texts(interrupted(), n_jobs=3)
     assert left_running(before) == set()

@@ -10,15 +10,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import llvmlite
 import numba
 import numpy as np
 import pytest
+import scipy
 from numba.core import caching
 
 import topicloom
 from tests.numerics.test_jit import compiled, from_disk
 from topicloom.lda.gibbs import dense as gibbs_dense
 from topicloom.numerics import cache as _cache
+from topicloom.numerics import jit as _jit
 
 Lines = Callable[[], list[str]]
 
@@ -175,14 +178,58 @@ def test_a_numba_that_asks_no_cache_of_ours(lines: Lines) -> None:
 
 
 def test_types_share_a_file_and_versions_do_not(tmp_path: Path, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cache, "_LONG", 1000.0)  # a busy machine takes a second for small kernels, too
     module = compiled(tmp_path)
     assert module.double(1.5) == 3.0
     again = compiled(tmp_path)
     assert again.double(1.5) == 3.0
     assert from_disk(again) == 2
-    monkeypatch.setattr(numba, "__version__", "another")
-    assert from_disk(compiled(tmp_path)) == 0
+    for package in (numba, llvmlite, np):
+        monkeypatch.setattr(package, "__version__", "another")
+        assert from_disk(compiled(tmp_path)) == 0
+        assert from_disk(compiled(tmp_path)) == 1
+    monkeypatch.setattr(scipy, "__version__", "another")  # of which compiled code knows nothing
+    assert from_disk(compiled(tmp_path)) == 1
     assert lines() == []
+
+
+def test_kernels_of_the_package_are_known_by_content_and_by_no_path(tmp_path: Path) -> None:
+    kernel = gibbs_dense.sweep_block.py_func  # type: ignore[attr-defined]
+    beside = Path(gibbs_dense.__file__).parent / "__pycache__" / "a"
+    assert _cache._place(kernel, beside, "stamp") == (beside, True)
+    path, of_package = _cache._place(kernel, tmp_path / "gibbs_of_some_place" / "a", "stamp")
+    assert of_package
+    assert path.relative_to(tmp_path).parts[1:] == ("lda", "gibbs", "a")
+    other, _ = _cache._place(kernel, tmp_path / "gibbs_of_another" / "a", "stamp")
+    assert other == path
+    assert _cache._place(kernel, tmp_path / "x" / "a", "another stamp")[0] != path
+    assert _cache._place(from_disk, tmp_path / "x" / "a", "stamp") == (tmp_path / "x" / "a", False)
+
+
+def test_beside_sources_that_cannot_be_written_to_the_users_cache_is_used(
+    tmp_path: Path, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caching.config, "CACHE_DIR", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(caching.InTreeCacheLocator, "ensure_cache_path", refuse(errno.EROFS))
+    assert from_disk(compiled(tmp_path / "package")) == 0
+    assert from_disk(compiled(tmp_path / "package")) == 1
+    assert len([*(tmp_path / "home").rglob("*.nbc")]) == 1
+    files = _cache._Files(gibbs_dense.sweep_block.py_func, "stamp")  # type: ignore[attr-defined]
+    assert files.path.is_relative_to(tmp_path / "home")
+    assert files.path.parts[-4].startswith("topicloom-")
+    assert lines() == []
+
+
+def test_what_is_compiled_and_what_is_loaded_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n_loaded in range(2):
+        monkeypatch.setattr(_cache, "record", _cache.Record())
+        compiled(tmp_path)
+        assert _cache.record.n_loaded == n_loaded
+        assert [*_cache.record.compiled] == ["of_a_test.double"] * (1 - n_loaded)
+        assert _cache.record.files == {kept(tmp_path)}
+        assert all(seconds > 0 for seconds in _cache.record.compiled.values())
 
 
 # -- the line about compiling ---------------------------------------------------------------------------------------
@@ -243,15 +290,12 @@ def test_a_fit_with_every_file_damaged(tmp_path: Path) -> None:
     damages = [flip(0.5), truncate, flip(0.9), lambda file: file.write_bytes(b"")]
     own = Path(gibbs_dense.sweep_block.stats.cache_path)  # type: ignore[attr-defined]
     package = Path(topicloom.__path__[0])
-    for folder in sorted({path.parent for path in package.rglob("*.py")}):
-        subfolder = caching.UserProvidedCacheLocator.get_suitable_cache_subpath(str(folder / "any.py"))
-        if own.name == "__pycache__":
-            base = own.parents[len(Path(gibbs_dense.__file__).relative_to(package).parts) - 1]
-            compiled = base / folder.relative_to(package) / own.name
-        else:  # in the folder that NUMBA_CACHE_DIR names
-            compiled = own.parent / subfolder
-        copies = tmp_path / subfolder
-        copies.mkdir()
+    digest = _cache._place(gibbs_dense.sweep_block.py_func, tmp_path / "one" / "file", _jit.SOURCES)[0].parents[2].name
+    in_tree = own.name == "__pycache__"
+    for folder in sorted({path.parent.relative_to(package) for path in package.rglob("*.py")}):
+        compiled = package / folder / "__pycache__" if in_tree else own.parents[1] / folder
+        copies = tmp_path / digest / folder
+        copies.mkdir(parents=True)
         for i, file in enumerate(sorted(compiled.glob("*.nbc"))):
             copy = copies / file.name
             copy.write_bytes(file.read_bytes())

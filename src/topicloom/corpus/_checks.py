@@ -119,7 +119,7 @@ def items(name: str, values: Any) -> tuple[Any, ...]:
 
 def texts(name: str, values: tuple[Any, ...]) -> tuple[str, ...]:
     """Strings of Python's own type that any file can hold."""
-    if not all(type(value) is str for value in values):
+    if not {str}.issuperset(map(type, values)):
         check_each(name, values, str, "a string")
         values = tuple(map(str, values))
     check_encodable(name, values)

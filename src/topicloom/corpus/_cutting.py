@@ -14,7 +14,7 @@ from topicloom.errors import InputError
 
 # Python's \w leaves out combining marks, which would cut Hindi, Thai, pointed Hebrew and decomposed accents
 # into pieces. These are the marks of living scripts, with the two joiners that Persian and Indic words hold.
-_MARKS = (
+MARKS = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711-\u07f3\u08e3-\u0963\u0981-\u09e3\u09fe-\u0a75\u0a81-\u0ae3"
     r"\u0afa-\u0b63\u0b82-\u0bd7\u0c00-\u0c63\u0c81-\u0c83\u0cbc-\u0d4d\u0d57-\u0d63\u0d81-\u0df3\u0e31-\u0e3a"
@@ -26,7 +26,7 @@ _MARKS = (
 # under way, and the possessive quantifiers keep the search linear on any input.
 DEFAULT_PATTERN = (
     r"(?<![^\W_])(?=\d*+[^\W\d_])"
-    rf"[^\W_](?:[^\W_]|[{_MARKS}])[^\W_]*+(?:[{_MARKS}]++[^\W_]*+)*+"
+    rf"[^\W_](?:[^\W_]|[{MARKS}])[^\W_]*+(?:[{MARKS}]++[^\W_]*+)*+"
 )
 # The same for plain ASCII, several times as fast: all but letters and digits becomes blank.
 _ASCII = [chr(c) if chr(c).isalnum() else " " for c in range(128)]
@@ -48,6 +48,11 @@ class Cutter(NamedTuple):
     def by_default(self) -> bool:
         """Whether the default pattern cuts words."""
         return self.pattern == DEFAULT_PATTERN and self.tokenizer is None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled code cuts all words, without functions that run in Python for each text."""
+        return self.by_default and self.normalizer is None and not self.strip
 
     def function(self) -> Callable[[str], list[str]]:
         """From a text to its words."""

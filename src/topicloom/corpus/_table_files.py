@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from topicloom.corpus._archives import is_archive
 from topicloom.corpus._checks import is_encodable, resolve_jobs
 from topicloom.corpus._columns import (
     NO_SURROGATE,
@@ -25,6 +26,7 @@ from topicloom.corpus._columns import (
     to_response,
     to_time,
 )
+from topicloom.corpus._cutting import DEFAULT_PATTERN
 from topicloom.corpus._executors import Executor, current_executor
 from topicloom.corpus._given import Documents as Given
 from topicloom.corpus._labels import LabelCells
@@ -48,6 +50,7 @@ from topicloom.errors import InputError, MissingExtraError
 
 Vocabulary = tuple[str, ...] | None
 ROLES = ("id", "label", "group", "response", "time")
+_WORTH = 1 << 27  # bytes of lines below which starting processes takes longer than cutting
 COLUMN_OPTIONS = ("text_column", *(f"{role}_column" for role in ROLES))
 
 
@@ -156,7 +159,7 @@ class Documents:
                     ranks.append(rank)
                     yield row
 
-        executor = current_executor() or _processes(self.text_options.get("n_jobs", 1))
+        executor = current_executor() or self._processes()
         if executor is None:
             given = self._given(rows(), metadata)
         else:
@@ -167,6 +170,28 @@ class Documents:
         metadata.labels.warn(self.files.described)
         order = np.frombuffer(ranks, np.int32)
         return corpus if np.all(order[1:] >= order[:-1]) else _reordered(corpus, np.argsort(order, kind="stable"))
+
+    def _processes(self) -> Executor | None:
+        """Processes of this machine, if several are asked for and pay; reading lines takes less than starting them."""
+        jobs = resolve_jobs(self.text_options.get("n_jobs", 1))
+        if jobs == 1 or (self.lines and self._compiled and (jobs == 2 or self._bytes() < _WORTH)):
+            return None
+        from topicloom.corpus._processes import Processes
+
+        return Processes(jobs)
+
+    @property
+    def _compiled(self) -> bool:
+        """Whether compiled code cuts the texts, and nothing else is done to each of them."""
+        given = {name: value for name, value in self.text_options.items() if value is not None}
+        plain = given.get("token_pattern", DEFAULT_PATTERN) == DEFAULT_PATTERN
+        return plain and "tokenizer" not in given and "normalizer" not in given and not given.get("strip")
+
+    def _bytes(self) -> float:
+        """Of all files; endless if they are in archives."""
+        if any(is_archive(path) for path in self.files.paths):
+            return float("inf")
+        return sum(source.stat().st_size for _, _, source in self.files if isinstance(source, Path))
 
     def chunks(self, vocabulary: Vocabulary, size: int) -> Iterator[Corpus]:
         """At most ``size`` documents at a time, in the order in which they are read."""
@@ -184,14 +209,6 @@ class Documents:
         corpus = from_texts(given, vocabulary=vocabulary, **self.text_options)
         corpus = corpus.with_metadata(**metadata.fields())
         return _without_breaks(corpus) if self.lines else corpus
-
-
-def _processes(n_jobs: int | None) -> Executor | None:
-    if (jobs := resolve_jobs(n_jobs)) == 1:
-        return None
-    from topicloom.corpus._processes import Processes
-
-    return Processes(jobs)
 
 
 def _reordered(corpus: Corpus, order: Any) -> Corpus:

@@ -94,7 +94,7 @@ def from_texts(
     missing : {"error", "empty"}, default="error"
         What a missing text (None, NaN) is: an error, or an empty document. A warning then has their number.
     n_jobs : int, default=1
-        Processes that cut texts; -1 uses every core. The corpus is the same.
+        Cores that cut texts, by threads or processes; -1 uses every core. The corpus is the same.
 
     Returns
     -------

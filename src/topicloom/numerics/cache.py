@@ -2,8 +2,15 @@
 
 Numba's own cache unpickles and runs whatever lies in its files. Here each kernel has one file, which begins with a
 digest of the rest. A file that is damaged or cannot be read is as good as none: the kernel is compiled, and the file is
-replaced if it can be. How Numba is told of these files, and makes bytes of compiled code, is private to it
-(``numba_private``): with a version of Numba that differs there, kernels are compiled in memory.
+replaced if it can be.
+
+Files are good for the sources of all kernels, by their content, for the versions of Numba, llvmlite, NumPy and Python,
+and for the processor. They lie beside the sources. Where these cannot be written to, or ``NUMBA_CACHE_DIR`` names a
+folder, they lie in one folder for all environments with the same sources and versions, wherever these are installed, so
+that the folder can be copied to other machines.
+
+How Numba is told of these files, and makes bytes of compiled code, is private to it (``numba_private``): with a version
+of Numba that differs there, kernels are compiled in memory.
 """
 
 import contextlib
@@ -18,11 +25,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
+import numpy as np
 
 from topicloom import _limits
 from topicloom.numerics import numba_private
 
+_PACKAGE = Path(__file__).parents[1]
 _LONG = 1.0  # seconds of compiling before it is worth a line
 _DIGEST = 16
 
@@ -46,7 +56,7 @@ class Reporter:
                 return
             self.said_compiling = True
         _say(
-            "compiling for this machine, once after an install: some 10 to 30 s. `topicloom warmup` does it in advance."
+            "compiling for this machine, once after an install: some 5 to 20 s. `topicloom warmup` does it in advance."
         )
 
     def trouble(self, text: str) -> None:
@@ -89,6 +99,36 @@ def _say(text: str) -> None:
 reporter = Reporter()
 
 
+class Record:
+    """What a process took from files and what it compiled."""
+
+    def __init__(self) -> None:
+        self.n_loaded = 0
+        self.compiled: dict[str, float] = {}  # seconds of each kernel, without those that it calls
+        self.files: set[Path] = set()
+        self._lock = threading.Lock()
+        self._under_way: list[list[float]] = []  # since when, and seconds of kernels that it calls
+
+    def begin(self) -> None:
+        """A kernel is being compiled. Numba holds a lock meanwhile; those that it calls are compiled inside."""
+        self._under_way.append([time.perf_counter(), 0.0])
+
+    def end(self, name: str) -> None:
+        since, inside = self._under_way.pop() if self._under_way else [time.perf_counter(), 0.0]
+        seconds = time.perf_counter() - since
+        if self._under_way:
+            self._under_way[-1][1] += seconds
+        self.compiled[name] = self.compiled.get(name, 0.0) + seconds - inside
+
+    def loaded(self, path: Path) -> None:
+        with self._lock:
+            self.n_loaded += 1
+            self.files.add(path)
+
+
+record = Record()
+
+
 def attach(dispatcher: Any, stamp: str) -> None:
     """Let a compiled function use files of ours; they are good for one stamp."""
     if getattr(numba.config, "DISABLE_JIT", False):
@@ -124,6 +164,9 @@ class KernelCache:
         if found is None:
             _limits.require(_limits.COMPILING, "Compiling a kernel")
             reporter.begin()
+            record.begin()
+        elif self._files is not None:
+            record.loaded(self._files.path)
         return found
 
     def _load(self, sig: Any, context: Any) -> Any:
@@ -140,22 +183,24 @@ class KernelCache:
         except Exception as error:
             reporter.trouble(
                 f"compiled code in {self.cache_path} cannot be used ({_reason(error)}), so it is compiled again: some "
-                "10 to 30 s."
+                "5 to 20 s."
             )
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if that can be done."""
         reporter.end()
+        record.end(f"{self._function.__module__}.{self._function.__qualname__}")
         try:
             if self._files is not None:
                 self._files.save(sig, data)
+                record.files.add(self._files.path)
         except Exception as error:
             reporter.trouble(_NOT_KEPT.format(where=self.cache_path, why=_reason(error)))
 
 
 _NOT_KEPT = (
-    "compiled code cannot be kept in {where} ({why}), so each process compiles again, some 10 to 30 s. NUMBA_CACHE_DIR "
+    "compiled code cannot be kept in {where} ({why}), so each process compiles again, some 5 to 20 s. NUMBA_CACHE_DIR "
     "names another folder."
 )
 
@@ -168,13 +213,31 @@ class DamagedError(Exception):
     """A file is not as it was written."""
 
 
+def versions(stamp: str) -> tuple[str, ...]:
+    """What compiled code depends on beside the processor and Python, whose version is in the files' names."""
+    return numba.__version__, llvmlite.__version__, np.__version__, stamp
+
+
+def _place(function: Callable[..., Any], path: Path, stamp: str) -> tuple[Path, bool]:
+    """The file for a kernel of which Numba would make this one, and whether the kernel is of this package."""
+    source = Path(function.__code__.co_filename)
+    if not source.is_relative_to(_PACKAGE):
+        return path, False
+    if path.parent == source.parent / "__pycache__":
+        return path, True
+    digest = hashlib.blake2b("\0".join(versions(stamp)).encode(), digest_size=8).hexdigest()
+    return path.parents[1] / f"topicloom-{digest}" / source.parent.relative_to(_PACKAGE) / path.name, True
+
+
 class _Files:
     """A kernel's compiled code in one file, by the types of its arguments and the machine."""
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
         self._packing = numba_private.Packing(function)
-        self.path = self._packing.path.with_name(f"{self._packing.path.name}.nbc")
-        self._stamp = (numba.__version__, self._packing.source_stamp, stamp)
+        place, of_package = _place(function, self._packing.path, stamp)
+        self.path = place.with_name(f"{place.name}.nbc")
+        # The stamp is of the content of all our sources; other sources Numba knows by time and size.
+        self._stamp = (*versions(stamp), None if of_package else self._packing.source_stamp)
 
     def load(self, sig: Any, context: Any) -> Any:
         packed = self._read().get(self._packing.key_wanted(sig, context))
