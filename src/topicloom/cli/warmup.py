@@ -59,8 +59,13 @@ def _texts() -> None:
 
 
 def _lda() -> None:
+    import numpy as np
+
     from topicloom import LDA, datasets
-    from topicloom.lda.gibbs import sampler_names
+    from topicloom.engine.prior import make_prior
+    from topicloom.engine.sampler import Key, Schedule
+    from topicloom.lda.gibbs import get_sampler, sampler_names
+    from topicloom.lda.gibbs.growing_start import Part, grow
 
     corpus = datasets.bars(n_docs=20, doc_length=20).corpus
     for name in sampler_names():
@@ -73,7 +78,10 @@ def _lda() -> None:
             model.transform(corpus)
             model.perplexity(corpus)
     model.set_params(predict_options={"method": "cvb0"}).transform(corpus)
-    LDA(500, max_iter=1, random_state=0).fit(corpus)  # starts in a way of its own
+    LDA(500, max_iter=1, random_state=0).fit(corpus)  # starts in a way of its own, as large corpora do
+    half = Part(corpus.n_docs, np.full(corpus.n_docs, 32))
+    prior = make_prior(np.full(3, 0.1), np.full(corpus.n_words, 0.1), corpus.n_docs)
+    grow(get_sampler("auto"), [half, half], corpus, prior, Key(0, 0, 0), Schedule())
 
 
 def _variational() -> None:
