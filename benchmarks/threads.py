@@ -24,7 +24,7 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks import _corpora
-from benchmarks._common import cores, in_turn, machine, table, without_paths
+from benchmarks._common import CLOCKS, cores, in_turn, machine, table, without_paths
 from benchmarks._tools import Ours, say, shuffled, warm_up
 from topicloom._types import FloatArray
 from topicloom.corpus import Corpus
@@ -122,7 +122,7 @@ def rows_of(name: str, corpus: Corpus, n_topics: int, given: argparse.Namespace)
     for chain in chains:
         chain.sweep(given.settle)
     work = [lambda chain=chain: chain.sweep(given.sweeps) for chain in chains]
-    one, *several = np.array(in_turn(work, given.turns)) / given.sweeps
+    one, *several = np.array(in_turn(work, given.turns, given.clock)) / given.sweeps
     topics = [chain.topics() for chain in chains[1:]]
     if not all(np.array_equal(topics[0], other) for other in topics):
         raise AssertionError("the topics depend on the number of threads")
@@ -162,6 +162,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--shards", type=int, help="of all chains but one (default: the most threads)")
     parser.add_argument("--cores", type=int, default=cores(), help="for as many threads time is measured")
+    parser.add_argument("--clock", default="wall", choices=CLOCKS, help="cpu, on a shared machine: measures one thread")
     parser.add_argument("--lagging", action="store_true", help="shards whose totals lag behind, not exact ones")
     parser.add_argument("--settle", type=int, default=20, help="sweeps before")
     parser.add_argument("--turns", type=int, default=10)
@@ -169,6 +170,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--shuffled", action="store_true", help="tokens of a document in random order, as in texts")
     parser.add_argument("--out", type=Path, help="folder for threads.md; without it the table is printed alone")
     given = parser.parse_args(arguments)
+    given.cores = 1 if given.clock == "cpu" else given.cores
     given.shards = given.shards or max(given.threads)
     sizes = (given.shards, given.cores, given.turns, given.sweeps, given.settle, given.tokens)
     if min(*sizes, *given.topics, *given.threads) < 1:
@@ -194,7 +196,8 @@ def main(arguments: Sequence[str]) -> None:
             machine(),
             f"`auto`, {'shards that lag behind' if given.lagging else 'exact shards'}; {given.turns} turns of "
             f"{given.sweeps} sweeps after {given.settle}; speed-ups are medians of ratios within a turn. Measured rows "
-            "are of the wall clock. Simulated rows follow the schedule with the processor time that each step took on "
+            f"are of {'processor time' if given.clock == 'cpu' else 'the wall clock'}. Simulated "
+            "rows follow the schedule with the processor time that each step took on "
             "one thread; they know no shared caches, memory or locks, and are upper bounds.",
             table(head, rows),
         ]
