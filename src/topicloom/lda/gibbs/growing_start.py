@@ -31,7 +31,7 @@ from topicloom.lda.gibbs.online_start import place_others
 from topicloom.numerics.jit import bare_kernel
 from topicloom.numerics.rng import Purpose, path_key, stream
 
-_LEAST = 1 << 17  # tokens of a corpus, fewer than which all start at once
+_LEAST, _LARGEST = 1 << 17, 1 << 30  # tokens of a corpus; fewer or more all start at once
 _MOST_TOPICS = 2000  # gains of all pairs that may be merged take 72 MB
 _PART, _ENOUGH = 1 / 8, 1 << 20  # the first part: this share of all tokens, or so many if that is less
 _MOST_PART = 0.5  # the first part at most; where it would have to be larger, all tokens start at once
@@ -76,10 +76,16 @@ def _start(sampler: Sampler, schedule: Schedule, corpus: Corpus, prior: Prior, k
 def parts_of(corpus: Corpus, prior: Prior) -> list[Part]:
     """The tokens that are there after each step but the last; none if the corpus is to start at once.
 
-    It is if it is small, and where topics differ beforehand, as merging would mix them up.
+    It is if it is small, or so large that its tokens may be on other machines, from which those that join would all
+    have to come; and where topics differ beforehand, as merging would mix them up.
     """
     alike = prior.boost.shape[0] == 0 and bool(np.all(prior.alpha == prior.alpha[:, :1]))
-    if not alike or corpus.weights is not None or corpus.n_tokens < _LEAST or not 1 < prior.n_topics <= _MOST_TOPICS:
+    if (
+        not alike
+        or corpus.weights is not None
+        or not _LEAST <= corpus.n_tokens <= _LARGEST
+        or not 1 < prior.n_topics <= _MOST_TOPICS
+    ):
         return []
     of_docs = min(_DOCS_PER_TOPIC * prior.n_topics / corpus.n_docs, 1.0)
     least = max(of_docs * _kept(corpus, _SOME), _TOKENS_PER_TOPIC * prior.n_topics)
