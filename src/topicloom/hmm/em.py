@@ -56,9 +56,14 @@ def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior, room: Room |
     return held(after, prior), value + log_prior(known, prior)
 
 
-def improved(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int) -> Known:
-    """After some iterations."""
-    room = room_for(data, prior)
+def improved(
+    data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int, rise: float = -np.inf, room: Room | None = None
+) -> Known:
+    """After some iterations, or once one raises ``log_posterior`` by less than ``rise``."""
+    room, before = room_for(data, prior) if room is None else room, -np.inf
     for _ in range(n_iter):
-        known, _ = iterate(data, known, prior, room)
+        known, value = iterate(data, known, prior, room)
+        if value - before < rise:
+            break
+        before = value
     return known

@@ -1,11 +1,13 @@
 """Where chains begin: several short runs of Baum-Welch from different parameters, of which the best goes on.
 
-The likelihood of a hidden Markov model has poor modes that neither sampling nor Baum-Welch leaves soon. Short runs on a
-part of the data tell the better ones apart for the price of a few sweeps. Half of the runs end at each look.
+The likelihood of a hidden Markov model has poor modes that neither sampling nor Baum-Welch leaves soon. Most runs first
+stay near independent symbols, and which mode they leave for shows late. So half of the runs end at each look, and the
+others go on for twice as long (successive halving): all looks but the first two cost about the same. The first two,
+which only tell runs that have left from runs that have not, see a smaller part of the data.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 
@@ -17,19 +19,25 @@ from topicloom.hmm.forward_backward import log_likelihoods
 from topicloom.hmm.state import HMMPrior, Known, Observed, stacked
 from topicloom.numerics.jit import as_input
 
-MOST_PLACES, BLOCK = 20_000, 1000  # of the data that short runs see, and of one piece of it
+MOST_PLACES, FEW_PLACES, BLOCK = 20_000, 5000, 1000  # that short runs see, that the first looks see, of one piece
+FIRST_LOOKS = 2  # that see fewer places
+RISE = 0.01  # of the log posterior in an iteration, below which a run waits for the next look
+SPARE = 1e-3  # of an observation of every symbol, for symbols that are not in the part
 
 
-def for_maximum(prior: HMMPrior) -> HMMPrior:
-    """The prior with Dirichlet parameters of at least 1, so that there is a maximum."""
+def for_maximum(prior: HMMPrior, least: float = 1.0) -> HMMPrior:
+    """The prior with Dirichlet parameters of at least 1, so that there is a maximum; of symbols of at least ``least``.
+
+    Above 1 it leaves no symbol at probability 0, which a part of the data may lack and the rest may have.
+    """
     moves = as_input(np.where(prior.moves > 0, np.maximum(prior.moves, 1.0), 0.0))
-    return HMMPrior(moves, prior.emission.for_maximum(), prior.fixed)
+    return HMMPrior(moves, prior.emission.for_maximum(least), prior.fixed)
 
 
-def part_of(seen: Observed) -> Observed:
+def part_of(seen: Observed, most: int = MOST_PLACES) -> Observed:
     """All sequences, or pieces of them from all over the data."""
     n = len(seen.rows)
-    if n <= MOST_PLACES:
+    if n <= most:
         return seen
     edges = [
         edge
@@ -37,7 +45,7 @@ def part_of(seen: Observed) -> Observed:
         for edge in range(start, stop, BLOCK)
     ] + [n]  # fmt: skip
     cuts = list(pairwise(edges))
-    wanted = max(1, MOST_PLACES * len(cuts) // n)
+    wanted = max(1, most * len(cuts) // n)
     chosen = [cuts[i] for i in np.unique(np.linspace(0, len(cuts) - 1, wanted).astype(int))]
     rows = np.concatenate([seen.rows[a:b] for a, b in chosen])
     ptr = np.cumsum([0, *(b - a for a, b in chosen)], dtype=np.int64)
@@ -83,18 +91,23 @@ def _best_start(
         return Known(
             stacked(values["initial"], values["transition"]), {n: values[n] for n in prior.emission.expected()}
         )
-    part = seen if prior.has_zeros or n_runs == 1 else part_of(seen)
+    part, few = (seen, seen) if prior.has_zeros or n_runs == 1 else (part_of(seen), part_of(seen, FEW_PLACES))
     runs = [with_values(gibbs.draw_from_prior(part, prior, key, run), values) for run in range(n_runs)]
     if n_runs == 1:
         return runs[0]
-    flat = for_maximum(prior)
-    while True:
-        reached = []
-        for known in runs:
-            better = em.improved(part, known, flat, n_iter)
-            reached.append((em.log_posterior(part, better, flat), better))
-        order = np.argsort([-value for value, _ in reached], kind="stable")
+    flat = for_maximum(prior, 1.0 if few is seen else 1.0 + SPARE)
+    for look in count():
+        shown = few if look < FIRST_LOOKS else part
+        runs = _in_order(shown, runs, flat, n_iter << look)
         if len(runs) <= 2:
-            best: Known = reached[int(order[0])][1]
-            return best
-        runs = [reached[i][1] for i in order[: (len(runs) + 1) // 2]]
+            break
+        runs = runs[: (len(runs) + 1) // 2]
+    return runs[0]
+
+
+def _in_order(part: Observed, runs: list[Known], prior: HMMPrior, n_iter: int) -> list[Known]:
+    """All runs after more iterations, the best first."""
+    room = em.room_for(part, prior)
+    reached = [em.improved(part, known, prior, n_iter, RISE, room) for known in runs]
+    values = [em.log_posterior(part, known, prior) for known in reached]
+    return [reached[i] for i in np.argsort([-value for value in values], kind="stable")]
