@@ -22,7 +22,7 @@ from topicloom.numerics.jit import as_input
 
 
 class Start(NamedTuple):
-    """How chains begin: by how many short runs, how long these are before the first look, and which values they begin with."""
+    """How chains begin: by how many short runs, of how many iterations to the first look, and with which values."""
 
     n_runs: int = 1
     n_iter: int = 0
