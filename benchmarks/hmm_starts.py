@@ -1,7 +1,7 @@
 """In how many of twenty seeds a hidden Markov model with two states finds the vowels of English letters.
 
     python -m benchmarks.hmm_starts --data DIR [--corpora sotu reuters21578] [--letters 20000] [--samples 2]
-                                    [--seeds 20] [--starts 16x15 1]
+                                    [--first 0] [--seeds 20] [--starts default 1 10x15]
 
 ``DIR/NAME/texts.jsonl.gz`` has texts, a JSON object with "text" in a line. Letters are small a to z, all else is one
 space. ``addresses`` comes with the package. Everything else is at its default. A run has found the vowels if a, e, i, o
@@ -117,6 +117,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--corpora", nargs="+", default=["addresses"])
     parser.add_argument("--letters", type=int, default=20_000, help="in a sample")
     parser.add_argument("--samples", type=int, default=1, help=f"of each corpus, {APART:,} letters apart")
+    parser.add_argument("--first", type=int, default=0, help="number of the first sample")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--starts", nargs="+", default=["default", "1"], help="default, RUNS or RUNSxITERATIONS")
     given = parser.parse_args(arguments)
@@ -125,7 +126,7 @@ def main(arguments: Sequence[str]) -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     lines = []
     for name in given.corpora:
-        for sample in range(given.samples):
+        for sample in range(given.first, given.first + given.samples):
             own = letters(given.data, name, sample * APART, given.letters)
             lines += rows(own, f"{name}, {sample * APART:,}", given.starts, given.seeds)
     print(f"`python -m benchmarks.hmm_starts`: {given.seeds} seeds, {given.letters:,} letters. {machine()}\n")

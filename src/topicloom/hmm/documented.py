@@ -9,7 +9,7 @@ emission_prior : float, array of shape (n_symbols,) or (n_components, n_symbols)
 emission : {"categorical", "gaussian", "gaussian_full", "poisson", "multinomial"}, default="categorical"
     What states emit: symbols, numbers with variances or with a full covariance, counts, or vectors of counts.
 start : dict, optional
-    Where chains begin. ``n_runs`` (16) short runs of Baum-Welch on a part of the data, of which the best goes on; half
+    Where chains begin. ``n_runs`` (32) short runs of Baum-Welch on a part of the data, of which the best goes on; half
     of them end after ``n_iter`` (15) iterations, half of the others after twice as many more, and so on. One run begins
     at random. Values for ``initial``, ``transition`` and the emission's parameters: ``emission``, ``rates``, or
     ``means`` and ``covars``.

@@ -56,11 +56,14 @@ def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior, room: Room |
     return held(after, prior), value + log_prior(known, prior)
 
 
-def improved(
-    data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int, rise: float = -np.inf, room: Room | None = None
-) -> Known:
+def improved(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int) -> Known:
+    """After some iterations."""
+    return climbed(data, known, prior, n_iter, -np.inf, room_for(data, prior))
+
+
+def climbed(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int, rise: float, room: Room) -> Known:
     """After some iterations, or once one raises ``log_posterior`` by less than ``rise``."""
-    room, before = room_for(data, prior) if room is None else room, -np.inf
+    before = -np.inf
     for _ in range(n_iter):
         known, value = iterate(data, known, prior, room)
         if value - before < rise:

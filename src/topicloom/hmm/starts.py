@@ -2,14 +2,16 @@
 
 The likelihood of a hidden Markov model has poor modes that neither sampling nor Baum-Welch leaves soon. Most runs first
 stay near independent symbols, and which mode they leave for shows late. So half of the runs end at each look, and the
-others go on for twice as long (successive halving): all looks but the first two cost about the same. The first two,
-which only tell runs that have left from runs that have not, see a smaller part of the data.
+others go on for twice as long (successive halving). Before the first look, which only tells runs that have left from
+runs that have not, they see a smaller part. Of runs that have come to one mode one goes on: otherwise the mode that is
+found most quickly would crowd out better ones that are found more slowly.
 """
 
 from collections.abc import Mapping
 from itertools import count, pairwise
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from topicloom._types import FloatArray
 from topicloom.engine.sampler import Key
@@ -19,9 +21,9 @@ from topicloom.hmm.forward_backward import log_likelihoods
 from topicloom.hmm.state import HMMPrior, Known, Observed, stacked
 from topicloom.numerics.jit import as_input
 
-MOST_PLACES, FEW_PLACES, BLOCK = 20_000, 5000, 1000  # that short runs see, that the first looks see, of one piece
-FIRST_LOOKS = 2  # that see fewer places
+MOST_PLACES, FEW_PLACES, BLOCK = 20_000, 5000, 1000  # that short runs see, before the first look, and of one piece
 RISE = 0.01  # of the log posterior in an iteration, below which a run waits for the next look
+SAME, APART = 1.0, 0.002  # in log posterior, and in a share of the places: two runs that are nearer are in one mode
 SPARE = 1e-3  # of an observation of every symbol, for symbols that are not in the part
 
 
@@ -97,17 +99,31 @@ def _best_start(
         return runs[0]
     flat = for_maximum(prior, 1.0 if few is seen else 1.0 + SPARE)
     for look in count():
-        shown = few if look < FIRST_LOOKS else part
-        runs = _in_order(shown, runs, flat, n_iter << look)
-        if len(runs) <= 2:
+        keep = (len(runs) + 1) // 2
+        runs = _in_order(part if look else few, runs, flat, n_iter << look)
+        if len(runs) == 1 or keep == 1:
             break
-        runs = runs[: (len(runs) + 1) // 2]
+        runs = runs[:keep]
     return runs[0]
 
 
 def _in_order(part: Observed, runs: list[Known], prior: HMMPrior, n_iter: int) -> list[Known]:
-    """All runs after more iterations, the best first."""
+    """Runs after more iterations, the best first; of those that have come to the same mode the best alone."""
     room = em.room_for(part, prior)
-    reached = [em.improved(part, known, prior, n_iter, RISE, room) for known in runs]
+    reached, shares = [], []
+    for known in runs:
+        reached.append(em.climbed(part, known, prior, n_iter, RISE, room))
+        shares.append(np.array(room.counts.emission))
     values = [em.log_posterior(part, known, prior) for known in reached]
-    return [reached[i] for i in np.argsort([-value for value in values], kind="stable")]
+    kept: list[int] = []
+    for i in np.argsort([-value for value in values], kind="stable").tolist():
+        near = [j for j in kept if values[j] - values[i] < SAME]
+        if not any(_apart(shares[i], shares[j]) < APART * len(part.rows) for j in near):
+            kept.append(i)
+    return [reached[i] for i in kept]
+
+
+def _apart(one: FloatArray, other: FloatArray) -> float:
+    """How many places have another state, whatever the numbers of the states: by expected counts of rows [U, K]."""
+    both = np.array([[float(np.minimum(a, b).sum()) for b in other.T] for a in one.T])
+    return float(one.sum() - both[linear_sum_assignment(-both)].sum())

@@ -13,7 +13,7 @@ from topicloom.hmm.emissions.gaussian_full import triangular
 from topicloom.hmm.sampler import Start
 from topicloom.numerics.jit import as_input
 
-N_RUNS, N_ITER = 16, 15  # of short runs, and of their iterations before the first look
+N_RUNS, N_ITER = 32, 15  # of short runs, and of their iterations before the first look
 _OWN = {
     "categorical": ("emission",), "multinomial": ("emission",), "poisson": ("rates",), "gaussian": ("means", "covars"),
     "gaussian_full": ("means", "covars"),
