@@ -2,7 +2,7 @@
 
 The parameters are integrated out, and the posterior of all states is approximated by one chain per sequence. An
 iteration gives every place predictive probabilities from the expected counts of all others, as the collapsed sampler
-does from drawn counts (and as CVB0 of topics does, Teh, Newman and Welling 2007, section 5 names these models):
+does from drawn counts (and as CVB0 of topics does, Teh, Newman and Welling 2006, section 5 names these models):
 
     P(v | k)  ∝ (C_kv − γ_t(k) + b_kv) / (C_k − γ_t(k) + Σ_v b_kv)
     P(k | p)  ∝ (N_pk − ξ_t(p, k) + a_pk) / (N_p − Σ_k ξ_t(p, k) + Σ_k a_pk)
