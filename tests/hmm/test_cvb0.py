@@ -10,7 +10,7 @@ import topicloom
 from tests.oracles import hmm as oracle
 from tests.oracles.lda import all_states
 from topicloom import HMM
-from topicloom.errors import InputError
+from topicloom.errors import InputError, MemoryLimitError
 from topicloom.hmm import cvb0, forward_backward
 from topicloom.hmm.state import Known, make_hmm_prior, make_known, make_parameters
 
@@ -106,6 +106,11 @@ def test_a_sparse_start_that_forbids_everything_is_overcome() -> None:
     state = cvb0.from_known(corpus, never, prior)
     assert np.all(np.isfinite(state.pairs))
     np.testing.assert_allclose(state.pairs.sum(axis=(1, 2)), 1)
+
+
+def test_memory_is_asked_for_first(sequences: list[np.ndarray]) -> None:
+    with pytest.raises(MemoryLimitError, match=r'method="cvb0" needs [\d,.]+ GB for 620 symbols, 500 states'):
+        HMM(500, method="cvb0", n_chains=10_000, start={"n_runs": 1}).fit(sequences)
 
 
 def test_draws_and_others_are_refused(sequences: list[np.ndarray], tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topicloom._types import AnyArray, FloatArray
+from topicloom.corpus._limits import available_memory
 from topicloom.corpus.corpus import Corpus
 from topicloom.engine.blocks import Tokens
+from topicloom.errors import MemoryLimitError
 from topicloom.hmm import em
 from topicloom.hmm.emissions.categorical import Categorical
 from topicloom.hmm.state import HMMPrior, Known, Observed, Parameters, as_observed, no_counts, posterior_mean
@@ -197,6 +199,17 @@ def from_known(data: Corpus | Observed, known: Known, prior: HMMPrior) -> Belief
 def log_posterior(data: Corpus | Observed, state: Beliefs, prior: HMMPrior) -> float:
     """log P(w | φ) + log P(φ) at the mean of the parameters, up to a constant: what chains are compared by."""
     return em.log_posterior(data, mean(data, state, prior), prior)
+
+
+def memory_note(n_places: int, n_states: int, n_chains: int) -> str:
+    """What the beliefs of all chains need; refused if it is more than there is."""
+    need, left = 8 * n_places * n_states * n_states * n_chains, available_memory()
+    if need > left:
+        raise MemoryLimitError(
+            f'method="cvb0" needs {need / 1e9:.1f} GB for {n_places:,} symbols, {n_states} states and {n_chains} '
+            f'chains, and {left / 1e9:.1f} GB are left; use method="em" or "gibbs", or fewer chains.'
+        )
+    return f"memory: probabilities of all states take {max(need / 1e6, 0.1):,.1f} MB."
 
 
 def check(file: Any, n_states: int, n_places: int) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -23,7 +24,7 @@ from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL, NUMBERS
-from topicloom.hmm import gibbs, observations, sequences, values
+from topicloom.hmm import cvb0, gibbs, observations, sequences, values
 from topicloom.hmm.documented import EMISSIONS as EMISSIONS_DOC
 from topicloom.hmm.documented import FITTED
 from topicloom.hmm.emissions.choices import EMISSIONS, check_form, dirichlet_rows, make_emission
@@ -278,8 +279,11 @@ class HMM(InferredParameters):
         prior = self._prior(data)
         sampler = self._sampler_for(prior, data)
         beside: dict[str, Part] = {} if data.numbers is None else {NUMBERS: ({"values": data.numbers.values}, {})}
+        note = None
+        if self.method == "cvb0":
+            note = partial(cvb0.memory_note, corpus.n_tokens, self.n_components, self.n_chains)
         return Problem(
-            corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside
+            corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside, note=note
         )
 
     def _stored_problem(self, stored: Stored, seed: int) -> Problem:
