@@ -178,6 +178,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "MedLDARegressor": lambda: MedLDARegressor(3, **AVERAGED).fit(cases.corpus("tiny"), cases.numbers("tiny")),
     "HDP": lambda: HDP(3, n_chains=2, **QUICK).fit(cases.corpus("tiny")),
     "HMM": lambda: HMM(2, n_chains=2, **QUICK).fit([[0, 1, 1, 0] * 9]),
+    "HMM cvb0": lambda: HMM(2, method="cvb0", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
     "HMM em": lambda: HMM(2, method="em", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
 }
 NOT_COVERED = {  # what a model's file holds beside learned numbers

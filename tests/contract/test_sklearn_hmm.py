@@ -6,6 +6,7 @@ that ignores y is checked. What cannot hold is listed with its reason.
 
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -48,7 +49,7 @@ def test_every_check_passes_on_numbers(options: dict[str, Any]) -> None:
 
 
 def test_numbers_of_features() -> None:
-    model = HMM(2, emission="gaussian", **QUICK).fit([[0.1, 2.0], [0.3, 1.0], [4.0, 1.0]])
+    model = HMM(2, emission="gaussian", **QUICK).fit(np.array([[0.1, 2.0], [0.3, 1.0], [4.0, 1.0]]))
     assert model.n_features_in_ == 2
     symbols = HMM(2, **QUICK).fit([0, 1, 1])
     assert not hasattr(symbols, "n_features_in_")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import topicloom
+from tests.hmm.test_mutants import mutate
 from tests.oracles import hmm as oracle
 from tests.oracles.lda import all_states
 from topicloom import HMM
@@ -109,7 +110,7 @@ def test_a_sparse_start_that_forbids_everything_is_overcome() -> None:
 
 
 def test_memory_is_asked_for_first(sequences: list[np.ndarray]) -> None:
-    with pytest.raises(MemoryLimitError, match=r'method="cvb0" needs [\d,.]+ GB for 620 symbols, 500 states'):
+    with pytest.raises(MemoryLimitError, match=r'method="cvb0" needs [\d,.]+ GB for 621 symbols, 500 states'):
         HMM(500, method="cvb0", n_chains=10_000, start={"n_runs": 1}).fit(sequences)
 
 
@@ -126,3 +127,35 @@ def test_draws_and_others_are_refused(sequences: list[np.ndarray], tmp_path: Pat
     model.save(tmp_path / "m")
     more, straight = topicloom.resume(tmp_path / "m", max_iter=9), model.set_params(max_iter=9).fit(sequences)
     assert more.fingerprint_ == straight.fingerprint_
+
+
+WRONG = {
+    "": (),
+    "a symbol counts itself": ("n_emission[v, k] - own[k]", "n_emission[v, k] - 0 * own[k]"),
+    "a state's symbols count this one": ("(shown[k] - own[k])", "shown[k]"),
+    "a move counts itself": ("n_moves[i, k] - row[p, k]", "n_moves[i, k]"),
+    "moves out of a state count this one": ("total -= row[p, k]", "total -= 0 * row[p, k]"),
+    "no prior of symbols": (", 0.0) + emission[v, k])", ", 0.0))"),
+    "a first symbol moves like the others": ("n_rows = 1 if t == first else n_states", "n_rows = n_states"),
+    "no way back": ("share = row[p, k] * beta[k]", "share = row[p, k]"),
+}
+
+
+def furthest(change: tuple[str, ...]) -> float:
+    """Largest distance from the listing, after two iterations of the package's source with one change."""
+    module = mutate("hmm.cvb0", *([change] if change else []))
+    apart = []
+    for case in CASES.values():
+        xi, pairs = start(case)
+        prior = make_hmm_prior(case.initial, case.transition, case.emission)
+        state = module.Beliefs(pairs.copy())
+        with np.errstate(all="ignore"):
+            for _ in range(2):
+                state, _ = module.iterate(case.corpus, state, prior)
+        apart.append(np.nan_to_num(np.abs(state.pairs - np.concatenate(oracle.cvb0(case, xi, 2))), nan=1.0).max())
+    return max(apart)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_updates_are_rejected(name: str) -> None:
+    assert bool(furthest(WRONG[name]) < 1e-12) is (name == "")

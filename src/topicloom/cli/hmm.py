@@ -131,7 +131,9 @@ def fit_hmm(
         str,
         typer.Option(help="What states emit.", metavar="categorical|gaussian|gaussian_full|poisson|multinomial"),
     ] = "categorical",
-    method: Annotated[str, typer.Option(help="Sample, or Baum-Welch.", metavar="gibbs|em")] = "gibbs",
+    method: Annotated[
+        str, typer.Option(help="Sample, Baum-Welch, or collapsed expected counts.", metavar="gibbs|em|cvb0")
+    ] = "gibbs",
     sampler: Annotated[
         str, typer.Option(help="How states are drawn.", metavar="collapsed|partial|blocked")
     ] = "collapsed",

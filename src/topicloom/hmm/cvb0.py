@@ -96,7 +96,7 @@ def forward(tokens: Tokens, s: int, pairs: FloatArray, counts: Parameters, prior
         total = 0.0
         for k in range(n_states):
             total += now[k]
-        if not total > 0.0:  # parameters to start from, drawn from a sparse prior, may forbid everything
+        if total == 0.0:  # parameters to start from, drawn from a sparse prior, may forbid everything
             row[:n_rows] = 1.0
             now[:] = 1.0
             total = float(n_states)

@@ -34,8 +34,10 @@ class SequenceModel(FittedModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> from topicloom import HMM
-        >>> HMM(2, emission="gaussian", max_iter=5, random_state=0).fit([[0.1, 2.0], [0.3, 1.0]]).n_features_in_
+        >>> X = np.array([[0.1, 2.0], [0.3, 1.0], [0.2, 1.5]])
+        >>> HMM(2, emission="gaussian", max_iter=5, random_state=0).fit(X).n_features_in_
         2
         """
         if not hasattr(self, "seed_") or self.emission == "categorical":
@@ -44,7 +46,7 @@ class SequenceModel(FittedModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self.emission not in ("gaussian_full", "multinomial")  # there whole places alone
         tags.input_tags.two_d_array = self.emission != "categorical"
         tags.input_tags.one_d_array = self.emission == "categorical"
         tags.input_tags.positive_only = self.emission in ("poisson", "multinomial")
