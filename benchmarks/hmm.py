@@ -5,8 +5,9 @@
 
 Needs ``topicloom[bench]``. hmmlearn runs its faster, scaling form. Both start from the same parameters and do the same
 number of iterations without a test of convergence; the log-likelihoods that they reach are to agree to 1e-6, and the
-log probabilities of their best paths, sums of as many terms as there are symbols, to 1e-5. Numbers are compared with its GaussianHMM, with variances and with full
-covariances, and flat priors in both. The sequences are simulated, so no data is needed.
+log probabilities of their best paths, sums of as many terms as there are symbols, to 1e-5. Numbers are compared with
+its GaussianHMM, with variances and with full covariances, and flat priors in both. The sequences are simulated, so no
+data is needed.
 """
 
 import argparse
