@@ -14,7 +14,7 @@ from topicloom import HMM
 from topicloom.datasets import addresses
 from topicloom.engine.sampler import Key
 from topicloom.errors import InputError, InputTypeError
-from topicloom.hmm import em, gibbs, starts
+from topicloom.hmm import em, gibbs, starts, values
 from topicloom.hmm.sampler import Start
 from topicloom.hmm.sequences import training_corpus
 from topicloom.hmm.state import HMMPrior, Known, make_hmm_prior, observed_symbols
@@ -94,6 +94,10 @@ def test_short_runs_see_a_part_of_large_data() -> None:
     assert 15_000 < len(part.rows) <= 21_000
     assert np.diff(part.doc_ptr).max() <= starts.BLOCK
     assert part.doc_ptr[-1] == len(part.rows)
+
+
+def test_there_are_fewer_short_runs_with_many_states() -> None:
+    assert [values.usual_runs(k) for k in (1, 2, 3, 4, 8, 100)] == [32, 32, 21, 16, 8, 8]
 
 
 def test_one_run_is_the_start_of_earlier_versions() -> None:

@@ -60,7 +60,8 @@ class Starts:
         ),
     ] = None  # fmt: skip
     start_runs: Annotated[
-        int | None, typer.Option(help="Short runs, of which the best goes on (default: 32). 1 begins at random.")
+        int | None,
+        typer.Option(help="Short runs, of which the best goes on (default: 64/states, 8 to 32). 1 begins at random."),
     ] = None
     start: Annotated[
         str | None,
