@@ -45,6 +45,33 @@ def test_symbols(tmp_path: Path, run: Run) -> None:
     assert "long run" in run("resume", tmp_path / "m").stdout
 
 
+def test_priors_and_starts(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "w.txt").write_text("a b b c a\nb b a\n")
+    sequences = [["a", "b", "b", "c", "a"], ["b", "b", "a"]]
+    fit = ["fit-hmm", tmp_path / "w.txt", "-n", 9, "-q", "--sampler", "blocked", "-o"]
+
+    def same(name: str, options: list[Any], **given: Any) -> None:
+        done = run(*fit, tmp_path / name, *options)
+        assert done.exit_code == 0, done.output
+        own = HMM(2, sampler="blocked", max_iter=9, random_state=0, **given).fit(sequences)
+        assert topicloom.load(tmp_path / name).fingerprint_ == own.fingerprint_
+
+    rows = [[0.9, 0.1], [0.2, 0.8]]
+    (tmp_path / "start.json").write_text(json.dumps({"transition": rows}))
+    same("one", ["--initial-prior", "1,0", "--transition-prior", "1,2;0,1", "--emission-prior", 0.5],
+         initial_prior=[1, 0], transition_prior=[[1, 2], [0, 1]], emission_prior=0.5)  # fmt: skip
+    same("two", ["--start", tmp_path / "start.json", "--start-runs", 3, "--fixed", "transition"],
+         start={"n_runs": 3, "transition": rows}, fixed=["transition"])  # fmt: skip
+    (tmp_path / "n.csv").write_text("x\n1\n2\n0\n7\n")
+    done = run("fit-hmm", tmp_path / "n.csv", "--emission", "poisson", "--emission-prior", '{"shape": 2}', "-n", 5,
+               "-q", "-o", tmp_path / "p")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    own = HMM(2, emission="poisson", emission_prior={"shape": 2}, max_iter=5, random_state=0).fit(
+        [[1.0], [2], [0], [7]], [4]
+    )
+    assert topicloom.load(tmp_path / "p").fingerprint_ == own.fingerprint_
+
+
 def test_characters(tmp_path: Path, run: Run) -> None:
     (tmp_path / "c.txt").write_text("0110\n01?0\n")
     done = run("fit-hmm", tmp_path / "c.txt", "-o", tmp_path / "m", "-n", 5, "-q", "--characters", "--missing", "?")
@@ -75,6 +102,13 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, table: Path, refused: Ca
     assert "line 2: 'a' is not a number" in refused(*gaussian)
     assert "has no column 'who'; it has place, x, y." in refused(*gaussian, "--sequence-column", "who")
     assert "--characters is for symbols" in refused(*gaussian, "--characters")
+    symbols = ["fit-hmm", table, *out]
+    assert refused(*symbols, "--start-runs", 0) == "--start-runs 0 must be a whole number of at least 1."
+    assert "expected numbers, with commas between them" in refused(*symbols, "--initial-prior", "1,x")
+    assert "this is not JSON (" in refused(*symbols, "--start", '{"initial": ')
+    assert "expected values by name" in refused(*symbols, "--start", "[1, 2]")
+    assert "--initial-prior has shape (3,)" in refused(*symbols, "--initial-prior", "1,2,3")
+    assert "--fixed ['moves'] must be None or a list of" in refused(*symbols, "--fixed", "moves")
     table.write_text("place,x\na,1\nb,2\na,3\n")
     assert "sequence 'a' goes on after another" in refused(*gaussian, "--sequence-column", "place")
     table.write_text("place,x\na\n")

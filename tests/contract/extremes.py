@@ -173,6 +173,11 @@ def _hidden() -> Iterator[Case]:
             lambda s=sampler, o=own, e=end: tl.HMM(3, sampler=s, n_paths=2, **{o: e}, **_QUICK).fit(SEQUENCES),
         )
         yield f"hmm em, {own} {MOST}", lambda o=own: tl.HMM(2, method="em", **{o: MOST}, **_QUICK).fit(SEQUENCES)
+    for end, own in itertools.product(_ENDS, ("initial_prior", "transition_prior", "emission_prior")):
+        yield (
+            f"hmm cvb0, {own} {end}",
+            lambda o=own, e=end: tl.HMM(3, method="cvb0", **{o: e}, **_QUICK).fit(SEQUENCES),
+        )
 
 
 def cases() -> Iterator[Case]:

@@ -17,6 +17,7 @@ from topicloom.compound.mixtures import draw_alpha
 from topicloom.engine import tables
 from topicloom.engine.estimator.parameters import LEAST, MOST
 from topicloom.errors import InputError
+from topicloom.hmm.cvb0 import Beliefs
 from topicloom.hmm.sampler import HMMCounts
 from topicloom.hmm.state import Known
 from topicloom.lda.variational import collapsed as variational_collapsed
@@ -164,6 +165,8 @@ def _spoil(chain: Any) -> None:
             getattr(chain.state, name)[:] = np.nan
     if isinstance(chain.state, Known):
         chain.state = Known(chain.state.moves * np.nan, chain.state.own)
+    elif isinstance(chain.state, Beliefs):
+        chain.state.pairs[:] = np.nan
     elif isinstance(chain.kept, HMMCounts):
         chain.kept = HMMCounts(chain.kept.moves, chain.kept.emission * np.nan, chain.kept.n_samples)
 
@@ -175,6 +178,7 @@ SPOILT = [
     ("LabeledLDA", {"method": "cvb0"}),
     ("HMM", {"burn_in": 1, "thin": 1}),
     ("HMM", {"method": "em", "tol": 0.0}),
+    ("HMM", {"method": "cvb0", "tol": 0.0}),
 ]
 
 

@@ -345,7 +345,7 @@ def test_saved_and_resumed(kind: str, way, tmp_path: Path) -> None:
         loaded.save(tmp_path / "again")
         more = topicloom.resume(tmp_path / "again", max_iter=17)
         assert more.fingerprint_ == HMM(2, max_iter=17, **options).fit(X).fingerprint_
-    with pytest.raises(InputError, match=r"X has 5 features, and the model was fitted with"):
+    with pytest.raises(InputError, match=r"X has 5 features, but HMM is expecting"):
         loaded.score(np.ones((3, 5)))
 
 

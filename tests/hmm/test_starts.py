@@ -14,7 +14,7 @@ from topicloom import HMM
 from topicloom.datasets import addresses
 from topicloom.engine.sampler import Key
 from topicloom.errors import InputError, InputTypeError
-from topicloom.hmm import em, gibbs, starts
+from topicloom.hmm import em, gibbs, starts, values
 from topicloom.hmm.sampler import Start
 from topicloom.hmm.sequences import training_corpus
 from topicloom.hmm.state import HMMPrior, Known, make_hmm_prior, observed_symbols
@@ -35,11 +35,41 @@ def vowels_apart(model: HMM) -> bool:
     return (all(vowels) and not any(others)) or (all(others) and not any(vowels))
 
 
-@pytest.mark.parametrize("way", [{"method": "em", "max_iter": 600}, {"max_iter": 20}], ids=["em", "gibbs"])
+@pytest.mark.parametrize("way", [{"method": "em"}, {"max_iter": 20}], ids=["em", "gibbs"])
 def test_vowels_are_found(way) -> None:
     """Of single runs about half end in a poor mode."""
-    found = [vowels_apart(HMM(2, random_state=seed, **way).fit([letters(20_000)])) for seed in range(4)]
-    assert all(found)
+    found = [vowels_apart(HMM(2, random_state=seed, **way).fit([letters(20_000)])) for seed in range(20)]
+    assert sum(found) >= 19
+
+
+def test_runs_in_one_mode_count_once() -> None:
+    """The same parameters with the states numbered otherwise, twice; and others."""
+    seen = observed_symbols(training_corpus([list("aaabbbbaaabbbcc")] * 30, None)[0])
+    prior = make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 3)))
+    one = em.improved(seen, gibbs.draw_from_prior(seen, prior, Key(3, 0, 0)), prior, 200)
+    turned = Known(one.moves[[1, 0, 2]][:, [1, 0]].copy(), {"emission": one.emission[:, [1, 0]].copy()})
+    other = make_hmm_prior(np.ones(2), np.ones((2, 2)), np.ones((2, 3)))
+    flat = Known(np.full((3, 2), 0.5), {"emission": np.full((3, 2), 1 / 3)})
+    left = starts._in_order(seen, [one, turned, flat, one], other, 3)
+    assert len(left) == 2
+    assert em.log_posterior(seen, left[0], prior) > em.log_posterior(seen, left[1], prior)
+
+
+@pytest.mark.parametrize("way", [{"method": "em"}, {"method": "cvb0"}, {"max_iter": 3}], ids=["em", "cvb0", "gibbs"])
+@pytest.mark.parametrize("emission", ["categorical", "multinomial"])
+def test_symbols_that_short_runs_do_not_see_stay_possible(way, emission: str) -> None:
+    x = np.random.default_rng(0).integers(0, 3, 60_000)
+    seen = observed_symbols(training_corpus([x], None)[0])
+    cuts = starts.part_of(seen)
+    assert len(cuts.rows) < len(x)
+    x[[1500, 1501]] = 3, 4  # in a piece that is left out
+    if emission == "multinomial":
+        if way.get("method") == "cvb0":
+            pytest.skip("of symbols alone")
+        x = np.eye(5)[x]
+    model = HMM(2, emission=emission, random_state=0, **{"max_iter": 8, "tol": 0.0, **way}).fit([x])
+    assert np.isfinite(model.score([x]))
+    assert np.all(model.emission_.sum(axis=0) > 0)
 
 
 def test_the_best_of_the_short_runs_goes_on() -> None:
@@ -64,6 +94,10 @@ def test_short_runs_see_a_part_of_large_data() -> None:
     assert 15_000 < len(part.rows) <= 21_000
     assert np.diff(part.doc_ptr).max() <= starts.BLOCK
     assert part.doc_ptr[-1] == len(part.rows)
+
+
+def test_there_are_fewer_short_runs_with_many_states() -> None:
+    assert [values.usual_runs(k) for k in (1, 2, 3, 4, 8, 100)] == [32, 32, 21, 16, 8, 8]
 
 
 def test_one_run_is_the_start_of_earlier_versions() -> None:

@@ -13,5 +13,6 @@ WAYS = [
     {"sampler": "partial", "n_paths": 2},
     {"sampler": "blocked", "n_paths": 2},
     {"method": "em"},
+    {"method": "cvb0"},
 ]
-IDS = ["collapsed", "collapsed, 3 paths", "partial, 2 paths", "blocked, 2 paths", "em"]
+IDS = ["collapsed", "collapsed, 3 paths", "partial, 2 paths", "blocked, 2 paths", "em", "cvb0"]

@@ -146,3 +146,61 @@ def listed(sequence, initial, transition, emission) -> tuple[list[tuple[int, ...
 
 def dirichlet_multinomial(n: np.ndarray, a: np.ndarray) -> float:
     return float(gammaln(a.sum()) - gammaln((a + n).sum()) + np.sum(gammaln(a + n) - gammaln(a)))
+
+
+# -- collapsed expected counts, zero order --------------------------------------------------------------------------
+
+
+def pair_shares(case: HMMCase, paths: list[list[tuple[int, ...]]], q: list[np.ndarray]) -> list[np.ndarray]:
+    """Of each sequence P(state before, state) at its places [T, K, K]; the first has its states in row 0."""
+    found = []
+    for own, shares in zip(paths, q, strict=True):
+        xi = np.zeros((len(own[0]), case.n_states, case.n_states))
+        for path, share in zip(own, shares, strict=True):
+            for t, k in enumerate(path):
+                xi[t, path[t - 1] if t else 0, k] += share
+        found.append(xi)
+    return found
+
+
+def cvb0(case: HMMCase, xi: list[np.ndarray], n_iter: int) -> list[np.ndarray]:
+    """CVB0 by listing every path of each sequence: a place's own expected counts are taken out of all counts.
+
+    A path's weight is the product, over its places, of predictive probabilities from the counts that are left.
+    """
+    given, n = sequences(case), case.emission.shape[1]
+    paths = [list(oracle.all_states(len(own), case.n_states)) for own in given]
+    for _ in range(n_iter):
+        starts, moves, emitted = np.zeros(case.n_states), np.zeros((case.n_states,) * 2), np.zeros(case.emission.shape)
+        for own, x in zip(given, xi, strict=True):
+            for t, v in enumerate(own):
+                if t:
+                    moves += x[t]
+                else:
+                    starts += x[0, 0]
+                if v < n:
+                    emitted[:, v] += x[t].sum(axis=0)
+        q = []
+        for own, x, listed_paths in zip(given, xi, paths, strict=True):
+            weights = np.ones(len(listed_paths))
+            for i, path in enumerate(listed_paths):
+                for t, (v, k) in enumerate(zip(own, path, strict=True)):
+                    if t:
+                        p = path[t - 1]
+                        left = moves[p] - x[t, p] + case.transition[p]
+                    else:
+                        left = starts - x[0, 0] + case.initial
+                    weights[i] *= left[k] / left.sum()
+                    if v < n:
+                        out = emitted[k] + case.emission[k]
+                        share = x[t, :, k].sum()
+                        weights[i] *= (out[v] - share) / (out.sum() - share)
+            q.append(weights / weights.sum())
+        xi = pair_shares(case, paths, q)
+    return xi
+
+
+def marginals(case: HMMCase) -> np.ndarray:
+    """The exact P(state at each place | all sequences) [N, K], one path."""
+    states, p = posterior(case)
+    return np.stack([(states == k).T @ p for k in range(case.n_states)], axis=1)

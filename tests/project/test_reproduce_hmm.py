@@ -41,18 +41,38 @@ class CategoricalHMM:
         return float(forward_backward.log_likelihoods(self._corpus(X), self.given).sum())
 
 
+class GaussianHMM:
+    """The same, of numbers."""
+
+    def __init__(self, n_states: int, form: str, *, n_iter: int, **options: object) -> None:
+        self.n_iter, self.form = n_iter, form
+
+    def fit(self, X: np.ndarray) -> None:
+        assert self.covars_.ndim == {"diag": 2, "full": 3}[self.form]
+        start = benchmark.NumberStart(self.startprob_, self.transmat_, self.means_, self.covars_)
+        self.ours = benchmark.OurNumbers(X, start, self.n_iter)
+        self.ours.fit()
+
+    def decode(self, X: np.ndarray):
+        self.ours.decode()
+        return self.ours.best, None
+
+    def score(self, X: np.ndarray) -> float:
+        return self.ours.score()
+
+
 def test_the_benchmark_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     fake = types.ModuleType("hmmlearn")
     fake.__version__ = "0"
-    fake.CategoricalHMM = CategoricalHMM
+    fake.CategoricalHMM, fake.GaussianHMM = CategoricalHMM, GaussianHMM
     monkeypatch.setattr(benchmark, "rival", lambda name: fake)
     benchmark.main(
         ["--symbols", "300", "--states", "2", "3", "--iterations", "2", "--rounds", "1", "--paths", "1", "2"]
     )
     shown = capsys.readouterr().out
-    assert "| Baum-Welch, an iteration, K = 2 |" in shown
+    assert "| Baum-Welch, an iteration, symbols, K = 2 |" in shown
     assert "| blocked, K = 3 | 2 |" in shown
-    assert shown.count("0.0e+00") == 4
+    assert shown.count("0.0e+00") == 12
 
 
 def test_the_reproduction_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -100,5 +100,6 @@ CASES = {
     ),
     "HDP": Case(_with(HDP, initial_topics=3, n_chains=2), lambda seed: (_corpus(seed),)),
     "HMM": Case(_with(HMM, n_components=2, n_chains=2, **_KEPT), _sequences),
+    "HMM cvb0": Case(_with(HMM, n_components=2, method="cvb0", **_NO_STOP), _sequences),
     "HMM em": Case(_with(HMM, n_components=2, method="em", **_NO_STOP), _sequences),
 }

@@ -114,6 +114,7 @@ _OPTIONS = {
     "top_n": "--top",
     **{name: "--" + name.replace("_", "-") for name in ("batch_size", "loss_weight", "weight_precision")},
     **{name: "--" + name.replace("_", "-") for name in ("concentration", "collection_prior", "keep_texts")},
+    **{name: "--" + name.replace("_", "-") for name in ("initial_prior", "transition_prior", "emission_prior")},
     **{
         name: "--" + name.replace("_", "-") for name in ("min_df", "max_df", "max_words", "token_pattern", "stop_words")
     },
@@ -140,6 +141,7 @@ _SAME = (
     "phrases",
     "ngrams",
     "documents",
+    "fixed",
 )
 _SPELLINGS = (
     (r"\w+_options\['(\w+)'\]", r"\1"),

@@ -1,7 +1,9 @@
 """``fit-hmm`` and ``decode``: hidden Markov models of sequences in files."""
 
 import csv
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,18 +38,103 @@ SequenceColumn = Annotated[
 _MOST_SYMBOLS = 8
 
 
+@dataclass(frozen=True)
+class Starts:
+    """Priors and starts"""
+
+    initial_prior: Annotated[
+        str, typer.Option(help="Dirichlet prior of first states: a number, or one per state.", metavar="A[,…]")
+    ] = "1"
+    transition_prior: Annotated[
+        str,
+        typer.Option(
+            help="Dirichlet prior of following states: a number, one per state, or rows (1,1;0,1). 0: can never be.",
+            metavar="A[,…][;…]|FILE.json",
+        ),
+    ] = "1"
+    emission_prior: Annotated[
+        str | None,
+        typer.Option(
+            help='Prior of what states emit: numbers as above, or JSON such as {"shape": 2} (default: weak).',
+            metavar="B[,…][;…]|JSON|FILE.json", show_default=False,
+        ),
+    ] = None  # fmt: skip
+    start_runs: Annotated[
+        int | None,
+        typer.Option(help="Short runs, of which the best goes on (default: 64/states, 8 to 32). 1 begins at random."),
+    ] = None
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help='Values to begin at: {"transition": [[0.9, 0.1], [0.1, 0.9]]}. Columns of symbols are sorted.',
+            metavar="JSON|FILE.json", show_default=False,
+        ),
+    ] = None  # fmt: skip
+    fixed: Annotated[
+        str | None,
+        typer.Option(
+            help="Parameters that stay at their values in --start.", metavar="initial,transition,emission",
+            show_default=False,
+        ),
+    ] = None  # fmt: skip
+
+    def options(self) -> dict[str, Any]:
+        """What ``HMM`` calls them."""
+        start = None if self.start is None else _as_json("--start", self.start)
+        if start is not None and not isinstance(start, dict):
+            raise InputError(f'--start {self.start}: expected values by name, such as {{"initial": [0.5, 0.5]}}.')
+        if self.start_runs is not None:
+            if self.start_runs < 1:
+                raise InputError(f"--start-runs {self.start_runs} must be a whole number of at least 1.")
+            start = {"n_runs": self.start_runs} | (start or {})
+        return {
+            "initial_prior": _rows("--initial-prior", self.initial_prior),
+            "transition_prior": _rows("--transition-prior", self.transition_prior),
+            "emission_prior": None if self.emission_prior is None else _rows("--emission-prior", self.emission_prior),
+            "start": start,
+            "fixed": None if self.fixed is None else self.fixed.split(","),
+        }
+
+
+def _rows(option: str, text: str) -> Any:
+    """A number, a list or rows of numbers; or JSON."""
+    if text.lstrip()[:1] in ("[", "{") or text.endswith(".json"):
+        return _as_json(option, text)
+    try:
+        rows = [[float(x) for x in row.split(",")] for row in text.split(";")]
+    except ValueError:
+        raise InputError(
+            f"{option} {text}: expected numbers, with commas between them and semicolons between rows."
+        ) from None
+    if len(rows) > 1:
+        return rows
+    return rows[0] if len(rows[0]) > 1 else rows[0][0]
+
+
+def _as_json(option: str, text: str) -> Any:
+    """JSON, given itself or in a file."""
+    given = Path(text).read_text(encoding="utf-8-sig") if text.endswith(".json") else text
+    try:
+        return json.loads(given)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{option} {text}: this is not JSON ({error.msg}, line {error.lineno}).") from None
+
+
 def fit_hmm(
     input: File,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Directory to make for the model.", show_default=False)
     ],
     output: Output,
+    starts: Starts,
     states: Annotated[int, typer.Option("--states", "-k", help="Number of hidden states.")] = 2,
     emission: Annotated[
         str,
         typer.Option(help="What states emit.", metavar="categorical|gaussian|gaussian_full|poisson|multinomial"),
     ] = "categorical",
-    method: Annotated[str, typer.Option(help="Sample, or Baum-Welch.", metavar="gibbs|em")] = "gibbs",
+    method: Annotated[
+        str, typer.Option(help="Sample, Baum-Welch, or collapsed expected counts.", metavar="gibbs|em|cvb0")
+    ] = "gibbs",
     sampler: Annotated[
         str, typer.Option(help="How states are drawn.", metavar="collapsed|partial|blocked")
     ] = "collapsed",
@@ -71,7 +158,7 @@ def fit_hmm(
 
     if states < 1:
         raise InputError(f"--states {states} must be a whole number of at least 1.")
-    given: Any = {"emission": emission, "method": method, "sampler": sampler, "n_paths": paths}
+    given: Any = {"emission": emission, "method": method, "sampler": sampler, "n_paths": paths} | starts.options()
     model = HMM(
         states, **given, n_chains=chains, max_iter=sweeps, random_state=seed, checkpoint_dir=out, n_jobs=jobs,
         verbose=0 if quiet else 1,

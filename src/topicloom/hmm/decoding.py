@@ -28,6 +28,30 @@ class SequenceModel(FittedModel):
     emission_: FloatArray
     alphabet_: sequences.Alphabet
 
+    @property
+    def n_features_in_(self) -> int:
+        """Features of the numbers that it was fitted to.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from topicloom import HMM
+        >>> X = np.array([[0.1, 2.0], [0.3, 1.0], [0.2, 1.5]])
+        >>> HMM(2, emission="gaussian", max_iter=5, random_state=0).fit(X).n_features_in_
+        2
+        """
+        if not hasattr(self, "seed_") or self.emission == "categorical":
+            raise AttributeError("only a model that was fitted to numbers has n_features_in_.")
+        return self._emission_kind().n_features
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.emission not in ("gaussian_full", "multinomial")  # there whole places alone
+        tags.input_tags.two_d_array = self.emission != "categorical"
+        tags.input_tags.one_d_array = self.emission == "categorical"
+        tags.input_tags.positive_only = self.emission in ("poisson", "multinomial")
+        return tags
+
     def _emission_kind(self) -> Emission:
         check_is_fitted(self, "seed_")
         if self.emission == "categorical":

@@ -9,9 +9,10 @@ emission_prior : float, array of shape (n_symbols,) or (n_components, n_symbols)
 emission : {"categorical", "gaussian", "gaussian_full", "poisson", "multinomial"}, default="categorical"
     What states emit: symbols, numbers with variances or with a full covariance, counts, or vectors of counts.
 start : dict, optional
-    Where chains begin. ``n_runs`` (10) short runs of Baum-Welch on a part of the data, of which the best goes on; half
-    of them end every ``n_iter`` (15) iterations. 1 begins at random. Values for ``initial``, ``transition`` and the
-    emission's parameters: ``emission``, ``rates``, or ``means`` and ``covars``.
+    Where chains begin. ``n_runs`` (64 / K, from 8 to 32) short runs of Baum-Welch on a part of the data, of which the
+    best goes on; half of them end after ``n_iter`` (15) iterations, half of the others after twice as many more, and so
+    on. One run begins at random. Values for ``initial``, ``transition`` and the emission's parameters: ``emission``,
+    ``rates``, or ``means`` and ``covars``.
 fixed : list of {"initial", "transition", "emission"}, optional
     Parameters that stay at their values in ``start``. Not for ``sampler="collapsed"``.
 """

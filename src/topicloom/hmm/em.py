@@ -58,7 +58,15 @@ def iterate(data: Corpus | Observed, known: Known, prior: HMMPrior, room: Room |
 
 def improved(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int) -> Known:
     """After some iterations."""
-    room = room_for(data, prior)
+    return climbed(data, known, prior, n_iter, -np.inf, room_for(data, prior))
+
+
+def climbed(data: Corpus | Observed, known: Known, prior: HMMPrior, n_iter: int, rise: float, room: Room) -> Known:
+    """After some iterations, or once one raises ``log_posterior`` by less than ``rise``."""
+    before = -np.inf
     for _ in range(n_iter):
-        known, _ = iterate(data, known, prior, room)
+        known, value = iterate(data, known, prior, room)
+        if value - before < rise:
+            break
+        before = value
     return known

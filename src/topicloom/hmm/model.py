@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -23,13 +24,13 @@ from topicloom.errors import InputError, warn
 from topicloom.files.arrays import from_bytes, to_bytes
 from topicloom.files.directories import Part, Stored
 from topicloom.files.manifests import MODEL, NUMBERS
-from topicloom.hmm import gibbs, observations, sequences, values
+from topicloom.hmm import cvb0, gibbs, observations, sequences, values
 from topicloom.hmm.documented import EMISSIONS as EMISSIONS_DOC
 from topicloom.hmm.documented import FITTED
 from topicloom.hmm.emissions.choices import EMISSIONS, check_form, dirichlet_rows, make_emission
 from topicloom.hmm.observations import Numbers
 from topicloom.hmm.posterior import InferredParameters
-from topicloom.hmm.sampler import em_sampler, estimate, gibbs_sampler, usual
+from topicloom.hmm.sampler import cvb0_sampler, em_sampler, estimate, gibbs_sampler, usual
 from topicloom.hmm.state import HMMPrior, Observed, observed_symbols, stacked
 from topicloom.hmm.stored_checks import check_hmm_model, check_numbers, check_sequences
 
@@ -62,8 +63,8 @@ class HMM(InferredParameters):
     n_paths : int, default=1
         Coupled paths m that share their counts, so that the parameters φ have a density ∝ P(φ) P(w | φ)^m. One is the
         posterior. More than one settle at a higher likelihood.
-    method : {"gibbs", "em"}, default="gibbs"
-        "gibbs" samples, "em" is Baum-Welch.
+    method : {"gibbs", "em", "cvb0"}, default="gibbs"
+        "gibbs" samples, "em" is Baum-Welch, "cvb0" takes collapsed expected counts, of symbols.
     sampler : {"collapsed", "partial", "blocked"}, default="collapsed"
         "collapsed": parameters integrated out, one state at a time. "partial": parameters drawn, one state at a time.
         "blocked": parameters drawn, a whole sequence at a time.
@@ -71,16 +72,17 @@ class HMM(InferredParameters):
         "standard" counts drawn states. "cgs_p" takes each state's distribution given all others instead.
     initial_prior : float or array of shape (n_components,), default=1
         Dirichlet parameters of the first state. All priors are at least 1 for "em", where 1 is maximum likelihood. A 0
-        says that something can never be, for "em" and the blocked sampler.
+        says that something can never be, for all but single moves.
     transition_prior : float or array of shape (n_components,) or (n_components, n_components), default=1
         Dirichlet parameters of the following state; a matrix has a row per state.
     {emissions}
     alphabet : int or list of symbols, optional
         A number V stands for 0 … V − 1. None finds the symbols in the data.
     max_iter : int, "auto" or Converged, default=500
-        Number of sweeps, or the most iterations of "em". "auto" makes sweeps until several chains agree.
+        Number of sweeps, or the most iterations of "em" and "cvb0". "auto" makes sweeps until several chains agree.
     tol : float, default=0.001
-        "em" has converged when an iteration raises the log posterior by less. 0 makes all iterations.
+        "em" has converged when an iteration raises the log posterior by less, "cvb0" when it moves fewer symbols. With 0
+        "em" makes all iterations.
     burn_in : int, optional
         First sweep that is kept. Counts are averaged over the kept sweeps. None keeps the last one.
     thin : int, default=10
@@ -89,7 +91,7 @@ class HMM(InferredParameters):
         Draws to keep at these sweeps, in ``draws_``: "initial", "transition", "emission", a list of these, or a dict of
         functions by name, each called as ``function(initial, transition, emission)``. Needs ``burn_in``.
     n_chains : int, default=1
-        Independent chains, or restarts of "em". The one with the highest joint (posterior) probability is published.
+        Independent chains, or restarts. The one with the highest joint (posterior) probability is published.
     {run}
 
     Attributes
@@ -100,7 +102,7 @@ class HMM(InferredParameters):
         Probabilities of the next state, a row per state.
     {fitted}
     converged_ : bool
-        Whether "em" stopped by ``tol``.
+        Whether "em" or "cvb0" stopped by ``tol``.
     {chains}
 
     See Also
@@ -124,7 +126,7 @@ class HMM(InferredParameters):
     _DRAWS: ClassVar[draws.Kinds] = draws.Kinds(values.PARTS)
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "emission": parameters.choice(EMISSIONS),
-        "method": parameters.choice(("gibbs", "em")),
+        "method": parameters.choice(("gibbs", "em", "cvb0")),
         "sampler": parameters.choice(gibbs.SAMPLERS),
     }
 
@@ -133,7 +135,7 @@ class HMM(InferredParameters):
         n_components: int = 2,
         *,
         n_paths: int = 1,
-        method: Literal["gibbs", "em"] = "gibbs",
+        method: Literal["gibbs", "em", "cvb0"] = "gibbs",
         sampler: Literal["collapsed", "partial", "blocked"] = "collapsed",
         estimator: Estimator = "cgs_p",
         initial_prior: PriorLike = 1.0,
@@ -239,18 +241,23 @@ class HMM(InferredParameters):
             raise InputError(
                 f"n_components={self.n_components} is more than {1 << 15}; the matrix of moves would not fit."
             )
-        if self.method == "em" and self.n_paths != 1:
-            raise InputError(f'n_paths={self.n_paths} couples sampled paths; method="em" has none, leave it at 1.')
-        if self.method == "em" and self.keep_draws is not None:
+        if not self._samples and self.n_paths != 1:
+            raise InputError(
+                f'n_paths={self.n_paths} couples sampled paths; method="{self.method}" has none, leave it at 1.'
+            )
+        if self.method == "cvb0" and self.emission != "categorical":
+            raise InputError(
+                f'method="cvb0" is for symbols, and emission is "{self.emission}"; use method="gibbs" or "em".'
+            )
+        if not self._samples and self.keep_draws is not None:
             raise InputError('keep_draws is for sampling; use method="gibbs", or leave it out.')
         if self.emission != "categorical" and self.alphabet is not None:
             raise InputError(f'alphabet names symbols, and emission="{self.emission}" has none; leave it out.')
         check_form(self.emission, self.emission_prior)
         values.check_start(self.emission, self.start, self.fixed)
-        if self.fixed and self.method == "gibbs" and self.sampler == "collapsed":
-            raise InputError(
-                'fixed holds parameters, and sampler="collapsed" integrates them out; use sampler="blocked".'
-            )
+        if self.fixed and (self.method == "cvb0" or (self._samples and self.sampler == "collapsed")):
+            way = 'method="cvb0"' if self.method == "cvb0" else 'sampler="collapsed"'
+            raise InputError(f'fixed holds parameters, and {way} integrates them out; use sampler="blocked".')
         self._check_draws()
         return self._sampling_plan(
             seed,
@@ -273,8 +280,11 @@ class HMM(InferredParameters):
         prior = self._prior(data)
         sampler = self._sampler_for(prior, data)
         beside: dict[str, Part] = {} if data.numbers is None else {NUMBERS: ({"values": data.numbers.values}, {})}
+        note = None
+        if self.method == "cvb0":
+            note = partial(cvb0.memory_note, corpus.n_tokens, self.n_components, self.n_chains)
         return Problem(
-            corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside
+            corpus, corpus, sampler, lambda: prior, self._plan(seed), self.n_chains, data=data, beside=beside, note=note
         )
 
     def _stored_problem(self, stored: Stored, seed: int) -> Problem:
@@ -306,6 +316,8 @@ class HMM(InferredParameters):
         observed = None if data.numbers is None else data.seen
         if self.method == "em":
             return em_sampler(float(self.tol), prior, start, observed)
+        if self.method == "cvb0":
+            return cvb0_sampler(float(self.tol), prior, start)
         return gibbs_sampler(self.sampler, self.n_paths, prior, start, observed)
 
     def _chain_sampler(self) -> Sampler:
@@ -320,7 +332,7 @@ class HMM(InferredParameters):
         prior = HMMPrior(stacked(initial, transition), emission)
         if em:
             _check_maximum(prior)
-        elif self.sampler != "blocked" and prior.has_zeros:
+        elif self._samples and self.sampler != "blocked" and prior.has_zeros:
             raise InputError(
                 f"a prior has zeros, so that some moves or symbols can never be, and sampler={self.sampler!r} moves "
                 'one state at a time, which may lead nowhere; use sampler="blocked".'
@@ -351,7 +363,7 @@ class HMM(InferredParameters):
         return usual(chain.prior, estimate(self._training_data().seen, chain, self.estimator))["emission"]
 
     def _warn_unfinished(self, problem: Problem, best: Chain) -> None:
-        if self.method == "em" and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
+        if not self._samples and self.tol > 0 and not best.converged and best.sweep >= problem.plan.max_iter:
             warn(
                 f"not converged after max_iter={self.max_iter} iterations at tol={self.tol:g}; raise one of them.",
                 ConvergenceWarning,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from topicloom._types import AnyArray, FloatArray
 from topicloom.corpus._checks import shown
@@ -26,6 +27,8 @@ class Numbers(NamedTuple):
 
 def read_numbers(X: Any, lengths: Any, kind: str, n_features: int | None = None) -> Numbers:
     """Of a matrix of places × features (one sequence), a vector, or a list of these; with ``lengths``, end to end."""
+    if sp.issparse(X):
+        raise InputError("X is sparse, which is not supported: every number is used. Give X.toarray().")
     if isinstance(X, Corpus | str | bytes | dict | set) or not hasattr(X, "__len__"):
         raise InputError(
             f'X is {type(X).__name__}, and emission="{kind}" needs numbers; give a matrix of places × features, a '
@@ -41,8 +44,11 @@ def read_numbers(X: Any, lengths: Any, kind: str, n_features: int | None = None)
         (one, first), (other, second) = sorted(widths.items(), key=lambda pair: pair[1])[:2]
         raise InputError(f"sequence {first} has {one} features and sequence {second} {other}; all must have the same.")
     width = next(iter(widths), n_features or 1)
+    if width == 0:
+        raise InputError(f"X has 0 feature(s) (shape={found[0].shape}) while a minimum of 1 is required.")
     if n_features is not None and width != n_features:
-        raise InputError(f"X has {width} features, and the model was fitted with {n_features}; give the same.")
+        vector = " Reshape your data: a vector is a sequence of single numbers." if width == 1 else ""
+        raise InputError(f"X has {width} features, but HMM is expecting {n_features} features as input.{vector}")
     values = np.concatenate([part.reshape(-1, width) for part in found])
     sizes = _sizes(lengths, len(values)) if lengths is not None else [len(part) for part in found]
     ptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -60,6 +66,8 @@ def _matrix(part: Any, where: str) -> FloatArray:
         part = part.to_numpy()
     if isinstance(part, np.ma.MaskedArray):
         part = np.ma.filled(part.astype(np.float64), np.nan)
+    if hasattr(part, "dtype") and np.iscomplexobj(part):
+        raise InputError(f"Complex data not supported: {where} has complex numbers. Give real and imaginary parts.")
     try:
         values = np.array(part, np.float64)
     except (TypeError, ValueError):

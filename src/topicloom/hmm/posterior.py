@@ -44,7 +44,7 @@ class InferredParameters(SequenceModel):
         Raises
         ------
         InputError
-            If the model was fitted by "em" or with several paths, which have no draws from the posterior.
+            If the model was not fitted by "gibbs", or with several paths, which have no draws from the posterior.
 
         Examples
         --------
@@ -57,7 +57,7 @@ class InferredParameters(SequenceModel):
         inputs.check_whole("n_draws", n_draws, 1)
         inputs.check_whole("thin", thin, 1)
         model: Any = self
-        if model.method == "em" or model.n_paths != 1:
+        if model.method != "gibbs" or model.n_paths != 1:
             raise InputError(
                 'draws from the posterior need method="gibbs" and n_paths=1; fit such a model, or start it from this '
                 "one's parameters."

@@ -15,14 +15,14 @@ from topicloom.engine.estimates import Estimator
 from topicloom.engine.run import Chain, Plan
 from topicloom.engine.sampler import Info, Key, Restored, Sampler, Schedule
 from topicloom.files.checks import Contents, Expected
-from topicloom.hmm import em, gibbs
+from topicloom.hmm import cvb0, em, gibbs
 from topicloom.hmm.starts import best_start
 from topicloom.hmm.state import HMMPrior, HMMState, Known, Observed, Parameters, as_observed, posterior_mean
 from topicloom.numerics.jit import as_input
 
 
 class Start(NamedTuple):
-    """How chains begin: by how many short runs, how long these are between looks, and which values they begin with."""
+    """How chains begin: by how many short runs, of how many iterations to the first look, and with which values."""
 
     n_runs: int = 1
     n_iter: int = 0
@@ -180,6 +180,48 @@ def em_sampler(tol: float, prior: HMMPrior, start: Start = ONE_START, observed: 
     )  # fmt: skip
 
 
+def cvb0_sampler(tol: float, prior: HMMPrior, start: Start = ONE_START) -> Sampler:
+    """Collapsed expected counts. A chain's ``extra`` is how many places its last iteration moved."""
+
+    def init(corpus: Corpus, prior: HMMPrior, key: Key) -> cvb0.Beliefs:
+        seen = as_observed(corpus)
+        return cvb0.from_known(seen, best_start(seen, prior, key, *start), prior)
+
+    def sweep(
+        corpus: Corpus, state: cvb0.Beliefs, prior: HMMPrior, key: Key, schedule: Schedule
+    ) -> tuple[cvb0.Beliefs, Info]:
+        state, moved = cvb0.iterate(corpus, state, prior)
+        return state, Info(0, 0, moved)
+
+    def after_sweep(corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> None:
+        chain.converged = info.detail < tol
+        chain.extra = info.detail
+
+    def record(sampler: Sampler, corpus: Corpus, chain: Chain, info: Info, plan: Plan) -> dict[str, float]:
+        known = cvb0.mean(corpus, chain.state, chain.prior)
+        likelihood = em.log_likelihood(corpus, known, chain.prior)
+        joint = likelihood + em.log_prior(known, chain.prior)
+        return {"log_joint": joint, "changed": 0, "agreement": 1.0, "log_likelihood": likelihood}
+
+    def log_posterior(corpus: Corpus, state: cvb0.Beliefs, prior: HMMPrior, n_jobs: int = 1) -> float:
+        return cvb0.log_posterior(corpus, state, prior)
+
+    def from_arrays(sampler: Sampler, corpus: Corpus, arrays: dict[str, AnyArray]) -> Restored:
+        return Restored(cvb0.Beliefs(np.array(arrays["pairs"], np.float64)), prior, float(arrays["value"][0]))
+
+    def check(file: Contents, corpus: Corpus, index: int) -> None:
+        file.expect({"value": Expected("f8", (1,), finite=False)})
+        file.whole("kept", high=0)  # it keeps no samples
+        cvb0.check(file, prior.n_states, corpus.n_tokens)
+
+    return Sampler(
+        "cvb0", init, _no_conditional, sweep, log_posterior, _no_conditional, exact=False, after_sweep=after_sweep,
+        every_sweep=True, converges=True, record=record, recorded=STATES, final_value=_joint, from_arrays=from_arrays,
+        to_arrays=lambda chain: {"pairs": chain.state.pairs, "value": np.array([chain.extra])},
+        check=check, by_token=False, first_extra=lambda: np.inf,
+    )  # fmt: skip
+
+
 def _no_conditional(*args: Any) -> Any:
     raise NotImplementedError("hidden Markov models are tested by their paths")
 
@@ -224,5 +266,7 @@ def estimate(data: Corpus | Observed, chain: Chain, estimator: Estimator) -> Kno
     if isinstance(chain.state, Known):
         return chain.state
     seen = as_observed(data)
+    if isinstance(chain.state, cvb0.Beliefs):
+        return cvb0.mean(seen, chain.state, chain.prior)
     kept = chain.kept or _counted(gibbs.expected_counts(seen, chain.state, chain.prior, estimator))
     return posterior_mean(Parameters(kept.moves, kept.emission), kept.n_samples, chain.prior, seen)

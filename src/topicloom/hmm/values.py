@@ -13,7 +13,7 @@ from topicloom.hmm.emissions.gaussian_full import triangular
 from topicloom.hmm.sampler import Start
 from topicloom.numerics.jit import as_input
 
-N_RUNS, N_ITER = 10, 15  # of short runs, and of iterations between looks at them
+N_ITER = 15  # of short runs, before the first look
 _OWN = {
     "categorical": ("emission",), "multinomial": ("emission",), "poisson": ("rates",), "gaussian": ("means", "covars"),
     "gaussian_full": ("means", "covars"),
@@ -51,10 +51,15 @@ def check_start(kind: str, start: Any, fixed: Any) -> None:
                 raise InputError(f"fixed has {name!r}, but start has no {needed!r}; give the values to stay at.")
 
 
+def usual_runs(n_states: int) -> int:
+    """Short runs: fewer with many states, which have too many modes to find the best, and cost more."""
+    return min(32, max(8, 64 // n_states))
+
+
 def read_start(start: Mapping[str, Any] | None, emission: Emission) -> Start:
     """How chains begin; with values for all parameters, there and nowhere else."""
     given = dict(start or {})
-    n_runs, n_iter = given.pop("n_runs", N_RUNS), given.pop("n_iter", N_ITER)
+    n_runs, n_iter = given.pop("n_runs", usual_runs(emission.n_states)), given.pop("n_iter", N_ITER)
     values = {name: _value(name, value, emission) for name, value in given.items()}
     if {"initial", "transition", *_OWN[emission.name]} <= values.keys():
         n_runs = 1

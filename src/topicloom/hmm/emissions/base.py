@@ -97,8 +97,8 @@ class Emission(ABC):
         """Observations [T, F] of some states, of numbers."""
         raise NotImplementedError
 
-    def for_maximum(self) -> Self:
-        """The same with a prior under which the density has a maximum inside."""
+    def for_maximum(self, least: float = 1.0) -> Self:
+        """The same with a prior under which the density has a maximum inside; Dirichlet parameters from ``least``."""
         return self
 
     def table(self, own: Own, seen: Observed, room: Table | None = None) -> tuple[FloatArray, FloatArray | None]:

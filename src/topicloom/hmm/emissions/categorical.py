@@ -116,8 +116,8 @@ class Categorical(Emission):
     def first(self, seen: Observed, rng: UInt64Array) -> Own:
         return self.draw(np.zeros((seen.n_rows, self.n_states)), seen, rng)
 
-    def for_maximum(self) -> Self:
-        return type(self)(as_input(np.where(self.prior > 0, np.maximum(self.prior, 1.0), 0.0)))
+    def for_maximum(self, least: float = 1.0) -> Self:
+        return type(self)(as_input(np.where(self.prior > 0, np.maximum(self.prior, least), 0.0)))
 
     def expected(self) -> Mapping[str, Expected]:
         return {"emission": Expected("f8", (len(self.prior), self.n_states), low=0, high=1 + 1e-6)}

@@ -122,8 +122,8 @@ class Multinomial(Emission):
         dirichlets(rng, np.ascontiguousarray(self.prior + 0.1 + rows), emission)
         return {"emission": emission}
 
-    def for_maximum(self) -> Self:
-        return type(self)(np.maximum(self.prior, 1.0))
+    def for_maximum(self, least: float = 1.0) -> Self:
+        return type(self)(np.maximum(self.prior, least))
 
     @property
     def n_features(self) -> int:

@@ -133,7 +133,7 @@ class Poisson(Emission):
             0.75 + 0.5 * np.array([[uniform(rng)] for _ in range(self.n_states)])
         )}  # fmt: skip
 
-    def for_maximum(self) -> Self:
+    def for_maximum(self, least: float = 1.0) -> Self:
         return type(self)(self.n_states, np.maximum(self.shape, 1.0), self.rate)
 
     @property
