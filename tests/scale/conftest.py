@@ -1,8 +1,8 @@
 """Ray, started once for all tests that need it, on one process of several."""
 
-import fcntl
 import logging
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ NOTICED_SOON = {  # that a node has gone away
     "health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
 }  # fmt: skip
+NO_LOCK = "tests with Ray lock a file and kill processes, which they cannot do on Windows"
 NO_RAY = "Ray is not installed; pip install 'topicloom[ray]'"
 
 
@@ -64,6 +65,10 @@ class TwoNodes:
 @pytest.fixture(scope="session")
 def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
     """A cluster that this process has joined."""
+    if sys.platform == "win32":
+        pytest.skip(NO_LOCK)
+    import fcntl
+
     # Nothing is sent anywhere, and devices stay as they are when a task asks for none.
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0")
     with warnings.catch_warnings():  # Ray opens files that it does not close, and announces changes of its own

@@ -19,7 +19,7 @@ from topicloom.scale import sums
 from topicloom.scale.chain import ShardedChain
 from topicloom.scale.cluster import Cluster, StoreFullError, WorkersLostError
 
-_TRIES = 20  # losses of workers, after which a fit gives up
+_TRIES = 20  # losses of workers without progress in between, after which a fit gives up
 _PAUSE, _LONGEST = 0.1, 30.0  # seconds until there may be room where results are kept
 
 
@@ -128,7 +128,8 @@ class Held:
             self._lost += 1
             if self._lost > _TRIES:
                 raise InputError(
-                    f"workers were lost {_TRIES} times, the last one so: {lost}. The fit gives up."
+                    f"workers were lost {_TRIES} times in a row without progress, the last one so: {lost}. The fit "
+                    "gives up."
                 ) from lost
             what = "a worker was lost"
             if isinstance(lost, StoreFullError):  # by others, too, who may make room
@@ -146,6 +147,10 @@ class Held:
                 return
             except WorkersLostError as again:
                 lost = again
+
+    def made_progress(self) -> None:
+        """What was asked of the workers has been done: losses are counted from here on."""
+        self._lost = 0
 
     # -- chains --------------------------------------------------------------------------------------------------
 
