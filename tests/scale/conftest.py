@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-NOTICED_SOON = {  # that a node has gone away
+SETTINGS = {
+    # It is noticed soon that a node has gone away.
     "health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
+    # What the object store has no room for does not go to the disk.
+    "local_fs_capacity_threshold": 0.0,
 }  # fmt: skip
 NO_LOCK = "tests with Ray lock a file and kill processes, which they cannot do on Windows"
 NO_RAY = "Ray is not installed; pip install 'topicloom[ray]'"
@@ -31,7 +34,7 @@ class TwoNodes:
                 "num_cpus": 2,
                 "object_store_memory": 100 << 20,
                 "include_dashboard": False,
-                "_system_config": NOTICED_SOON,
+                "_system_config": SETTINGS,
             },
         )
         self.address: str = self.cluster.address

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,11 @@ from sklearn.base import clone
 from tests.scale.test_chain import CORPUS, GROUPS, KEPT, LABELS, same
 from topicloom import LDA, CompoundLDA, LabeledLDA, resume, scale
 from topicloom.corpus.stored import save_corpus
+from topicloom.datasets import zipf
 from topicloom.engine import places
 from topicloom.errors import InputError, WorkersLostWarning
 from topicloom.scale import chain as chains
+from topicloom.scale import place
 
 pytestmark = pytest.mark.ray
 
@@ -133,6 +137,36 @@ def test_a_node_that_goes_away_changes_nothing(ray_cluster) -> None:
     ray_cluster.add_node()
     assert lost
     assert same(LDA(6, **KEPT).fit(CORPUS), two)
+
+
+def test_an_object_store_that_is_full_for_a_while_changes_nothing(ray_cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both nodes' stores are full of what others need, until the fit waits for room."""
+    ray, actors = ray_cluster.ray, []
+
+    def take_all(worker: Any) -> int:
+        worker.taken = []
+        for size in (20 << 20, 4 << 20, 1 << 20, 1 << 18, 1 << 17):
+            with suppress(ray.exceptions.OutOfDiskError, ray.exceptions.ObjectStoreFullError):
+                while True:
+                    worker.taken.append(ray.put(np.zeros(size, np.uint8)))
+        return len(worker.taken)
+
+    def fill(chain) -> None:
+        if chain.sweep == 3 and not actors:
+            actors.extend(chain.state.place.cluster._actors)
+            assert min(ray.get([one.__ray_call__.remote(take_all) for one in actors])) >= 4
+
+    def give_back(seconds: float) -> None:
+        ray.get([one.__ray_call__.remote(lambda worker: worker.taken.clear()) for one in actors])
+        time.sleep(seconds)
+
+    corpus = zipf(10_000, 4000, 20, doc_length=100, seed=1).corpus  # its parts are too large for a message
+    model = LDA(100, sampler="dense", estimator="standard", n_shards=2, max_iter=6, random_state=1)
+    monkeypatch.setattr(place, "time", SimpleNamespace(sleep=give_back))
+    with scale.ray(n_workers=2), pytest.warns(WorkersLostWarning, match="the object store was full .*on 2 workers"):
+        two = clone(model).fit(corpus, callbacks=[fill])
+    assert actors
+    assert same(model.fit(corpus), two)
 
 
 @each_model
