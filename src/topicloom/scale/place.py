@@ -57,8 +57,8 @@ def _check(model: Any, problem: Any) -> None:
         reason = f" (the sampler {problem.sampler.name!r} {why})" if why else ""
         raise InputError(
             f"{kind} with these parameters does not run on a cluster{reason}; what does is LDA, CompoundLDA by its "
-            "default method and LabeledLDA, with the samplers auto, dense, sparse and words, and VariationalLDA with the "
-            "methods scvb0, svb and vb. Fit it outside of the with block."
+            "default method and LabeledLDA, with the samplers auto, dense, sparse and words, and VariationalLDA with "
+            "the methods scvb0, svb and vb. Fit it outside of the with block."
         )
     if problem.sampled.weights is not None:
         raise InputError(f"{kind} on a cluster takes whole counts, and the corpus has weights.")
