@@ -229,6 +229,7 @@ def memory_rows(given: argparse.Namespace, name: str, file: Path, n_topics: int)
 
 
 def limit_rows(given: argparse.Namespace, file: Path, n_topics: int) -> list[list[str]]:
+    """Fits with ``worker_memory``, and without where it refuses them: the limit is there."""
     rows = []
     for n in given.workers:
         for name in ("fit", "fit-anyway"):
@@ -236,6 +237,8 @@ def limit_rows(given: argparse.Namespace, file: Path, n_topics: int) -> list[lis
             said = found.get("refused") or f"trained; {found['worker'] / 1e6:.0f} MB at most"
             rows.append([str(n), "yes" if name == "fit" else "no", said])
             say(" | ".join(rows[-1]))
+            if "refused" not in found:
+                break
     return rows
 
 
