@@ -8,9 +8,10 @@ DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")
 file, in a process of its own, and mapped from there. *Time*: threads (as many as the largest number of workers) and
 Ray's actors take turns, ``--sweeps`` sweeps each; shown are medians over ``--rounds`` turns after ``--settle`` of them,
 and the topics of all must be the same. *Travels*: the bytes of parts and of weights, as workers count them, beside the
-formula of ``topicloom.memory``. *Memory*: the largest RssAnon (all but pages of files and of Ray's object store) of a
-worker and of the driver, in a fit in a process of its own, beside the estimate. With ``--limit`` nothing else is done:
-the system refuses each worker more memory of its own than that, and fits are tried with ``worker_memory`` and without.
+formula of ``topicloom.memory``, and the topics that words have in lists, which have room for more. *Memory*: the
+largest RssAnon (all but pages of files and of Ray's object store) of a worker and of the driver, in a fit in a process
+of its own, beside the estimate. With ``--limit`` nothing else is done: the system refuses each worker more memory of
+its own than that, and fits are tried with ``worker_memory`` and, where it refuses them, without.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from topicloom.corpus import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.engine import places
 from topicloom.engine.sampler import Key
+from topicloom.engine.state import rebuild_lists
 from topicloom.errors import InputError, MissingExtraError, counted
 from topicloom.lda import memory
 from topicloom.scale import place
@@ -85,6 +87,7 @@ def timed_rows(given: argparse.Namespace, name: str, corpus: Corpus, n_topics: i
         before = [getattr(chain.state, "bytes_moved", 0) for chain in chains]
         seconds = np.array(in_turn(work, given.rounds)) / given.sweeps
         topics = np.asarray(chains[0].state.z)
+        in_use = int(rebuild_lists(corpus, topics, n_topics).list_size.sum())
         names = [f"{n_threads} threads", *(f"Ray, {counted(n, 'workers')}" for n in given.workers)]
         for i, (chain, arm) in enumerate(zip(chains, names, strict=True)):
             if not np.array_equal(topics, np.asarray(chain.state.z)):
@@ -93,12 +96,14 @@ def timed_rows(given: argparse.Namespace, name: str, corpus: Corpus, n_topics: i
             ratio = float(np.median(seconds[i] / seconds[0]))
             row = [name, f"{n_topics:,}", arm, f"{middle:.3g}", f"{middle / corpus.n_tokens * 1e9:.0f}", f"{ratio:.2f}"]
             if i:
+                full = int(np.minimum(corpus.word_counts, n_topics).sum())
                 plan = memory.estimate(
                     corpus, n_topics, given.sampler, n_shards=given.shards, n_workers=given.workers[i - 1]
                 ).on_workers
                 assert plan is not None
                 row += [f"{moved / (given.rounds * given.sweeps) / 1e6:.2f}", f"{plan.travels / 1e6:.2f}"]
-            rows.append([*row, "", ""][:8])
+                row += [f"{in_use:,}", f"{full:,}"]
+            rows.append([*row, "", "", "", ""][:10])
             say(" | ".join(rows[-1]))
     return rows
 
@@ -302,7 +307,8 @@ def main(arguments: Sequence[str]) -> None:
     print(f"`python -m benchmarks.scale {given.shown}`\n\n{machine(needed_ray())}\n")
     if times:
         head = ["corpus", "K", "chain", "s per sweep", "ns per token", "over threads"]
-        print(table([*head, "MB that travel per sweep", "by the formula"], times), end="\n\n")
+        head += ["MB that travel per sweep", "by the formula", "entries in use", "there may be"]
+        print(table(head, times), end="\n\n")
     head = ["corpus", "K", "workers", "largest worker, MB", "estimated", "driver, MB", "estimated"]
     print(table(head, sizes))
 
