@@ -74,6 +74,9 @@ def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
 
     # Nothing is sent anywhere, and devices stay as they are when a task asks for none.
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0")
+    from topicloom.scale import actors
+
+    actors._PATIENCE = 300.0  # Ray's workers have a low priority, and start slowly on a busy machine
     with warnings.catch_warnings():  # Ray opens files that it does not close, and announces changes of its own
         warnings.simplefilter("ignore")
         ray = pytest.importorskip("ray", reason=NO_RAY)
