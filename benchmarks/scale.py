@@ -2,13 +2,16 @@
 
     python -m benchmarks.scale --data DIR --corpus kos news20 --topics 100 1000 --workers 1 2 --shards 4
     python -m benchmarks.scale --synthetic 1e8 --topics 1000 --workers 2 --shards 4 --sweeps 5 --rounds 3
+    python -m benchmarks.scale --synthetic 1e8 --topics 20 --sampler dense --workers 1 2 --shards 8 --limit 2.6e8
 
 DIR holds one folder a corpus, as read by ``topicloom.read(..., format="folder")``. Every corpus is first written to a
 file, in a process of its own, and mapped from there. *Time*: threads (as many as the largest number of workers) and
 Ray's actors take turns, ``--sweeps`` sweeps each; shown are medians over ``--rounds`` turns after ``--settle`` of them,
 and the topics of all must be the same. *Travels*: the bytes of parts and of weights, as workers count them, beside the
-formula of ``topicloom.memory``. *Memory*: the largest RssAnon (all but pages of files and of Ray's object store) of a
-worker and of the driver, in a fit in a process of its own, beside the estimate.
+formula of ``topicloom.memory``, and the topics that words have in lists, which have room for more. *Memory*: the
+largest RssAnon (all but pages of files and of Ray's object store) of a worker and of the driver, in a fit in a process
+of its own, beside the estimate. With ``--limit`` nothing else is done: the system refuses each worker more memory of
+its own than that, and fits are tried with ``worker_memory`` and, where it refuses them, without.
 """
 
 import argparse
@@ -32,8 +35,10 @@ from topicloom.corpus import Corpus
 from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.engine import places
 from topicloom.engine.sampler import Key
+from topicloom.engine.state import rebuild_lists
 from topicloom.errors import InputError, MissingExtraError, counted
 from topicloom.lda import memory
+from topicloom.scale import place
 from topicloom.scale.actors import RayCluster
 from topicloom.scale.place import Workers
 from topicloom.scale.tasks import needed_ray
@@ -82,6 +87,7 @@ def timed_rows(given: argparse.Namespace, name: str, corpus: Corpus, n_topics: i
         before = [getattr(chain.state, "bytes_moved", 0) for chain in chains]
         seconds = np.array(in_turn(work, given.rounds)) / given.sweeps
         topics = np.asarray(chains[0].state.z)
+        in_use = int(rebuild_lists(corpus, topics, n_topics).list_size.sum())
         names = [f"{n_threads} threads", *(f"Ray, {counted(n, 'workers')}" for n in given.workers)]
         for i, (chain, arm) in enumerate(zip(chains, names, strict=True)):
             if not np.array_equal(topics, np.asarray(chain.state.z)):
@@ -90,12 +96,14 @@ def timed_rows(given: argparse.Namespace, name: str, corpus: Corpus, n_topics: i
             ratio = float(np.median(seconds[i] / seconds[0]))
             row = [name, f"{n_topics:,}", arm, f"{middle:.3g}", f"{middle / corpus.n_tokens * 1e9:.0f}", f"{ratio:.2f}"]
             if i:
+                full = int(np.minimum(corpus.word_counts, n_topics).sum())
                 plan = memory.estimate(
                     corpus, n_topics, given.sampler, n_shards=given.shards, n_workers=given.workers[i - 1]
                 ).on_workers
                 assert plan is not None
                 row += [f"{moved / (given.rounds * given.sweeps) / 1e6:.2f}", f"{plan.travels / 1e6:.2f}"]
-            rows.append([*row, "", ""][:8])
+                row += [f"{in_use:,}", f"{full:,}"]
+            rows.append([*row, "", "", "", ""][:10])
             say(" | ".join(rows[-1]))
     return rows
 
@@ -129,16 +137,33 @@ class Watch:
         self._thread.join()
 
 
-class Watched(RayCluster):
-    """Workers that are looked at from their start."""
+def allow(limit: int) -> None:
+    """Let this process have so many bytes of its own, libraries included: the system refuses it more (RLIMIT_DATA).
 
-    def __init__(self, n_workers: int, watch: Watch) -> None:
+    The system counts what is asked for, used or not. What a process asked for before and has not used, as room for the
+    stacks of threads, comes on top.
+    """
+    import resource
+    import signal
+
+    for number in (signal.SIGABRT, signal.SIGSEGV):  # to end is what a process does that has no memory left
+        signal.signal(number, signal.SIG_DFL)
+    unused = resident("VmData") - resident("RssAnon")
+    resource.setrlimit(resource.RLIMIT_DATA, (limit + unused, limit + unused))
+
+
+class Watched(RayCluster):
+    """Workers that are looked at from their start, and may have a limit."""
+
+    def __init__(self, n_workers: int, watch: Watch, limit: int | None = None) -> None:
         super().__init__(n_workers)
-        self.watch = watch
+        self.watch, self.limit = watch, limit
 
     def start(self, n_workers: int, *args: Any) -> int:
         there = super().start(n_workers, *args)
         self.watch.others = self.get([self.call(w, "process") for w in range(there)])
+        if (limit := self.limit) is not None:
+            self.get([actor.__ray_call__.remote(lambda _: allow(limit)) for actor in self._actors])
         return there
 
 
@@ -146,9 +171,22 @@ def fit(given: argparse.Namespace) -> dict[str, Any]:
     """Fit on workers and report; to be called in a process of its own."""
     model, corpus = model_of(given, given.topics[0]), load_corpus(given.file)
     n_workers = given.workers[0]
-    with scale.ray(num_cpus=n_workers), Watch() as watch, places.using(Workers(Watched(n_workers, watch))):
-        time.sleep(0.1)
-        model.fit(corpus)
+    if given.limit is not None:
+        import resource
+
+        place._TRIES = 2  # a fit for which there is not enough memory is given up soon
+        stack = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        resource.setrlimit(resource.RLIMIT_STACK, (2 << 20, stack))  # of each thread, all of which counts as asked for
+    with scale.ray(num_cpus=n_workers), Watch() as watch:
+        cluster = Watched(n_workers, watch, given.limit)
+        with places.using(Workers(cluster, given.limit if given.child == "fit" else None)):
+            time.sleep(0.1)
+            try:
+                model.fit(corpus)
+            except (MemoryError, InputError) as error:
+                if given.limit is None:
+                    raise
+                return {"refused": f"{type(error).__name__}: {error}"}
     plan = memory.estimate(
         corpus, given.topics[0], given.sampler, n_shards=given.shards, n_workers=n_workers,
         estimator=given.estimator, averaged=given.burn_in is not None,
@@ -195,6 +233,20 @@ def memory_rows(given: argparse.Namespace, name: str, file: Path, n_topics: int)
     return rows
 
 
+def limit_rows(given: argparse.Namespace, file: Path, n_topics: int) -> list[list[str]]:
+    """Fits with ``worker_memory``, and without where it refuses them: the limit is there."""
+    rows = []
+    for n in given.workers:
+        for name in ("fit", "fit-anyway"):
+            found = run_child(name, given, file, topics=[n_topics], workers=[n])
+            said = found.get("refused") or f"trained; {found['worker'] / 1e6:.0f} MB at most"
+            rows.append([str(n), "yes" if name == "fit" else "no", said])
+            say(" | ".join(rows[-1]))
+            if "refused" not in found:
+                break
+    return rows
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     def whole(text: str) -> int:
         return int(float(text))
@@ -212,8 +264,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--sweeps", type=int, default=10, help="of a turn")
     parser.add_argument("--settle", type=int, default=2, help="turns that are not counted")
     parser.add_argument("--rounds", type=int, default=5, help="turns that are; 0 measures memory alone")
+    parser.add_argument("--limit", type=whole, help="bytes that the system allows each worker")
     parser.add_argument("--folder", type=Path, help="where to put the corpora's files (default: a temporary folder)")
-    parser.add_argument("--child", choices=("make", "fit"), help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=("make", "fit", "fit-anyway"), help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if bool(given.corpus) > bool(given.data) or not (given.corpus or given.synthetic):
@@ -243,6 +296,12 @@ def main(arguments: Sequence[str]) -> None:
                 else {"synthetic": 0, "corpus": [name]}
             )
             run_child("make", given, file, **own)
+            if given.limit is not None:
+                found = limit_rows(given, file, given.topics[0])
+                sizes_of = f"the corpus's file has {file.stat().st_size / 1e6:.0f} MB, a worker {given.limit / 1e6:.0f}"
+                print(f"`python -m benchmarks.scale {given.shown}`\n\n{machine(needed_ray())}; {sizes_of}\n")
+                print(table(["workers", "worker_memory given", "outcome"], found))
+                return
             for n_topics in given.topics:
                 sizes += memory_rows(given, name, file, n_topics)
                 if given.rounds:
@@ -251,7 +310,8 @@ def main(arguments: Sequence[str]) -> None:
     print(f"`python -m benchmarks.scale {given.shown}`\n\n{machine(needed_ray())}\n")
     if times:
         head = ["corpus", "K", "chain", "s per sweep", "ns per token", "over threads"]
-        print(table([*head, "MB that travel per sweep", "by the formula"], times), end="\n\n")
+        head += ["MB that travel per sweep", "by the formula", "entries in use", "there may be"]
+        print(table(head, times), end="\n\n")
     head = ["corpus", "K", "workers", "largest worker, MB", "estimated", "driver, MB", "estimated"]
     print(table(head, sizes))
 

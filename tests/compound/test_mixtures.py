@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import kstest
 
 from tests.engine.test_tables import by_count_of
+from tests.helpers.mutating import REJECT
 from tests.oracles import compound
 from tests.oracles import lda as oracle
 from topicloom.compound import mixtures
@@ -14,7 +15,8 @@ from topicloom.datasets import synthetic_compound
 from topicloom.engine.documents_by_count import documents_by_count, expected_tables
 from topicloom.engine.prior import make_prior
 from topicloom.engine.run import Chain, Plan, advance
-from topicloom.engine.sampler import Key
+from topicloom.engine.sampler import Key, Schedule
+from topicloom.engine.shards import Loads, start_shards
 from topicloom.lda.gibbs import get_sampler
 from topicloom.numerics.rng import stream
 
@@ -69,7 +71,10 @@ def test_density_and_slopes_are_those_of_the_definition() -> None:
 # -- topics and mixtures together ------------------------------------------------------------------------------------
 
 
-def mover(step, method: str, kernel: str = "dense", *, n_steps: int = 1, log_step: float = -0.3):
+def mover(
+    step, method: str, kernel: str = "dense", *, n_steps: int = 1, log_step: float = -0.3,
+    schedule: Schedule = Schedule(),  # noqa: B008 (it cannot change)
+):  # fmt: skip
     """A sweep over topics, then a step of the mixtures."""
     case = compound.exact()
     sampler = get_sampler(kernel)
@@ -78,7 +83,7 @@ def mover(step, method: str, kernel: str = "dense", *, n_steps: int = 1, log_ste
     def move(z: np.ndarray, share: np.ndarray, replicate: int) -> tuple[np.ndarray, np.ndarray]:
         prior, key = case.prior(share), Key(41, replicate, 1)
         state = sampler.restore(case.corpus, z, 2)
-        state, _ = sampler.sweep(case.corpus, state, prior, key, Plan(0, 1, None, 1, "standard").schedule)
+        state, _ = sampler.sweep(case.corpus, state, prior, key, schedule)
         pi = np.column_stack((share, 1 - share))
         phi = pi * rng.gamma(2 * compound.ALPHA, size=(2, 1)) * rng.choice([-1, 1], (2, 2))
         now = Mixtures(
@@ -127,6 +132,18 @@ def test_mixtures_given_topics_are_invariant(method: str, alpha: float) -> None:
 def test_posterior_of_topics_and_mixtures_is_invariant(method: str, kernel: str, n_steps: int) -> None:
     p = compound.invariance(mover(mixtures.step, method, kernel, n_steps=n_steps), 5000, seed=8)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
+
+
+@pytest.mark.parametrize(("method", "kernel"), [("ags", "dense"), ("ags", "words"), ("mgs", "sparse"), ("mgs", "auto")])
+def test_posterior_is_invariant_where_words_are_drawn_apart(method: str, kernel: str) -> None:
+    assert start_shards(compound.exact().corpus, 2, 3, Loads()).words.tolist() == [[0, 1], [1, 2]]
+    p = compound.invariance(mover(mixtures.step, method, kernel, schedule=Schedule(3)), 5000, seed=13)
+    assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
+
+
+def test_totals_that_lag_behind_are_rejected() -> None:
+    lagging = mover(mixtures.step, "ags", schedule=Schedule(3, exact=False))
+    assert compound.invariance(lagging, 20_000, seed=13) < REJECT
 
 
 @pytest.mark.parametrize("method", ["ags", "mgs"])

@@ -12,8 +12,9 @@ from tests.helpers.small_models import _make
 from tests.helpers.tasks import ShuffledTasks
 from topicloom import LDA, Corpus, from_texts
 from topicloom.corpus._executors import using
-from topicloom.engine import document_tasks
-from topicloom.errors import InputError
+from topicloom.corpus.stored import load_corpus, save_corpus
+from topicloom.engine import document_tasks, shards
+from topicloom.errors import InputError, StorageError
 from topicloom.evaluation.predictive import completion_perplexities
 from topicloom.evaluation.sequential import left_to_right
 
@@ -119,3 +120,30 @@ def test_what_is_small_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
     with using(executor):
         model.transform(new_documents(model))
     assert executor.sent == 0
+
+
+def test_runs_of_a_stored_corpus_are_counted_by_tasks(tmp_path: Path) -> None:
+    """Unless a machine does not have its file."""
+    rng = np.random.default_rng(2)
+    repeated = np.repeat(rng.integers(0, 9, 400), rng.choice([1, 2, 90], 400)).astype(np.int32)
+    cuts = np.sort(rng.integers(0, len(repeated), 59))
+    corpus = Corpus(repeated, [0, *cuts, len(repeated)], [f"w{v}" for v in range(9)])
+    save_corpus(corpus, tmp_path / "c.corpus", mapped=True)
+    expected = shards._runs(corpus)
+    for n_workers in (1, 3):
+        stored, executor = load_corpus(tmp_path / "c.corpus"), ShuffledTasks(n_workers)
+        with using(executor):
+            found = shards._runs(stored)
+        assert executor.n_done >= 4 * n_workers
+        for own, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(own, other)
+            assert own.dtype == other.dtype
+
+    class Elsewhere(ShuffledTasks):
+        def map(self, function: Callable[[Any], Any], tasks: Any) -> Any:
+            raise StorageError("c.corpus cannot be read")
+            yield
+
+    stored = load_corpus(tmp_path / "c.corpus")
+    with using(Elsewhere(2)):
+        np.testing.assert_array_equal(shards._runs(stored).word_runs, expected.word_runs)

@@ -3,6 +3,7 @@ out, do not."""
 
 import inspect
 from collections.abc import Callable
+from itertools import cycle
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,8 @@ from topicloom.engine import exact_shards, shards
 from topicloom.engine.prior import make_prior
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.engine.state import rebuild_counts, rebuild_lists
-from topicloom.lda.gibbs import dense, get_sampler
+from topicloom.lda.gibbs import auto, dense, get_sampler, sparse
+from topicloom.lda.gibbs.in_blocks import sampler_in_blocks
 from topicloom.numerics.rng import stream
 
 REPLICATES = 5000
@@ -41,11 +43,27 @@ def p_value(name: str, n_shards: int, case: oracle.Case = CASE, exact: bool = Tr
     return oracle.invariance(case, sweep, n, seed=52)
 
 
-@pytest.mark.parametrize("name", ["dense", "sparse", "words", "mh"])
+@pytest.mark.parametrize("name", ["dense", "sparse", "words", "mh", "auto"])
 @pytest.mark.parametrize("n_shards", [2, 3])
 def test_posterior_is_invariant(name: str, n_shards: int) -> None:
     assert len(shards.start_shards(CORPUS, 2, n_shards, shards.Loads()).words) == n_shards
     p = p_value(name, n_shards)
+    assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
+
+
+@pytest.mark.parametrize("n_shards", [2, 3])
+def test_posterior_is_invariant_where_auto_takes_another_sampler_in_each_sweep(n_shards: int) -> None:
+    """Counts change their form, and words are cut anew."""
+    names = cycle(auto.BLOCK_SAMPLERS)
+    kernel = sampler_in_blocks(
+        "in turn", auto.init, rebuild_lists, sparse.conditional_of, auto.BLOCK_SAMPLERS, lambda *_: next(names)
+    )
+
+    def sweep(z: np.ndarray, replicate: int) -> np.ndarray:
+        state, key = kernel.restore(CORPUS, z, 2), Key(57, replicate, 1)
+        return kernel.run(CORPUS, state, CASE.prior, key, Schedule(n_shards), 4)[0].z
+
+    p = oracle.invariance(CASE, sweep, 2000, seed=58)
     assert p > oracle.FALSE_ALARM, f"p = {p:.3g}"
 
 

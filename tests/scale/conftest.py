@@ -1,8 +1,8 @@
 """Ray, started once for all tests that need it, on one process of several."""
 
-import fcntl
 import logging
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
-NOTICED_SOON = {  # that a node has gone away
+SETTINGS = {
+    # It is noticed soon that a node has gone away.
     "health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
+    # What the object store has no room for does not go to the disk.
+    "local_fs_capacity_threshold": 0.0,
 }  # fmt: skip
+NO_LOCK = "tests with Ray lock a file and kill processes, which they cannot do on Windows"
 NO_RAY = "Ray is not installed; pip install 'topicloom[ray]'"
 
 
@@ -30,7 +34,7 @@ class TwoNodes:
                 "num_cpus": 2,
                 "object_store_memory": 100 << 20,
                 "include_dashboard": False,
-                "_system_config": NOTICED_SOON,
+                "_system_config": SETTINGS,
             },
         )
         self.address: str = self.cluster.address
@@ -64,8 +68,15 @@ class TwoNodes:
 @pytest.fixture(scope="session")
 def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
     """A cluster that this process has joined."""
+    if sys.platform == "win32":
+        pytest.skip(NO_LOCK)
+    import fcntl
+
     # Nothing is sent anywhere, and devices stay as they are when a task asks for none.
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0")
+    from topicloom.scale import actors
+
+    actors._PATIENCE = 300.0  # Ray's workers have a low priority, and start slowly on a busy machine
     with warnings.catch_warnings():  # Ray opens files that it does not close, and announces changes of its own
         warnings.simplefilter("ignore")
         ray = pytest.importorskip("ray", reason=NO_RAY)

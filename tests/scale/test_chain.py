@@ -150,8 +150,8 @@ def test_a_run_goes_on_elsewhere(tmp_path) -> None:
 
 def test_what_does_not_run_on_workers_is_refused() -> None:
     with places.using(Workers(InProcess(2))):
-        for sampler in ("mh", "partial", "warp"):
-            with pytest.raises(InputError, match="does not run on a cluster"):
+        for sampler, why in {"mh": "its word", "partial": "all topics", "warp": "each word"}.items():
+            with pytest.raises(InputError, match=f"does not run on a cluster .the sampler '{sampler}' .* {why}"):
                 LDA(4, sampler=sampler, max_iter=2).fit(CORPUS)
         with pytest.raises(InputError, match="MedLDAClassifier with these parameters does not run"):
             MedLDAClassifier(4, max_iter=4, burn_in=2).fit(CORPUS, GROUPS)

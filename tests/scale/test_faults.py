@@ -84,6 +84,15 @@ def test_a_full_object_store_is_waited_for() -> None:
         assert same(one, fit(Faulty(3, "visit", (7, 60), StoreFullError)))
 
 
+def test_losses_are_forgotten_when_work_is_done_after_them() -> None:
+    """A run of days may lose more workers than a fit tolerates in a row."""
+    cluster, more = Faulty(3, "visit", tuple(range(20, 800, 20))), {"max_iter": 40}
+    one = LDA(6, **FITS | more).fit(CORPUS)
+    with pytest.warns(WorkersLostWarning) as warned:
+        assert same(one, fit(cluster, **more))
+    assert len(warned) > 30 > place._TRIES
+
+
 def test_where_there_is_no_room_for_copies_the_last_one_serves() -> None:
     """Copies of topics are left out without a word; a loss after that repeats more sweeps."""
     full = Faulty(3, "visit", (200,))

@@ -1,5 +1,6 @@
 """Files read and documents transformed on Ray, with workers that are killed on the way."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from topicloom import LDA, read
+from topicloom import LDA, read, resume
 from topicloom.corpus import _file_tasks
 from topicloom.corpus.stored import convert_corpus
 from topicloom.datasets import bars
@@ -18,6 +19,7 @@ from topicloom.diagnostics import search_rounds, search_topics
 from topicloom.engine import document_tasks
 from topicloom.errors import InputError
 from topicloom.scale.session import ray as scale_ray
+from topicloom.scale.tasks import RayExecutor
 
 pytestmark = pytest.mark.ray
 
@@ -58,6 +60,56 @@ def test_files_are_converted_and_transformed_though_workers_are_killed(
         model.transform_file(source / "a.txt", tmp_path / "ray.csv", chunk_size=50)
         assert (model.transform(corpus) == shares).all()
     assert (tmp_path / "ray.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_tables_are_converted_on_workers_to_the_same_bytes(
+    ray_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    monkeypatch.setattr(_file_tasks, "_BYTES", 3000)
+    monkeypatch.setattr(_file_tasks, "_LARGE", 5000)
+    rows = [{"key": f"d{d}", "body": text} for d, text in enumerate(some_lines().splitlines())]
+    source = tmp_path / "parts"
+    source.mkdir()
+    for i in range(4):
+        part = rows[100 * i : 100 * (i + 1)]
+        if format == "jsonl":
+            (source / f"{i}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
+        else:
+            pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; pip install 'topicloom[parquet]'")
+            parquet = pytest.importorskip("pyarrow.parquet")
+            parquet.write_table(pa.Table.from_pylist(part), source / f"{i}.parquet", row_group_size=30)
+    columns = {"text_column": "body", "id_column": "key"}
+    expected, sent = convert_corpus(source, tmp_path / "one.corpus", format, **columns), []
+    there = RayExecutor.map
+    monkeypatch.setattr(RayExecutor, "map", lambda self, *args: sent.append(args) or there(self, *args))
+    with scale_ray():
+        corpus = convert_corpus(source, tmp_path / "ray.corpus", format, **columns)
+    assert sent
+    assert corpus.fingerprint == expected.fingerprint
+    assert (tmp_path / "ray.corpus").read_bytes() == (tmp_path / "one.corpus").read_bytes()
+
+
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_checkpoints_of_chains_on_workers_at_an_address(ray_cluster: Any, tmp_path: Path, protocol: str) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed; pip install 'topicloom[remote]'")
+    address = "memory://of-workers/run" if protocol == "memory" else f"file://{tmp_path}/run"
+    corpus, plan = bars(n_docs=60).corpus, {"max_iter": 12, "n_shards": 2, "random_state": 1}
+
+    def end(chain: Any) -> bool:
+        return bool(chain.sweep == 7)
+
+    try:
+        with scale_ray(n_workers=2):
+            LDA(4, checkpoint_dir=address, checkpoint_every=4, **plan).fit(corpus, callbacks=[end])
+        file_system, root = fsspec.core.url_to_fs(address)
+        assert any("chain-0" in path for path in file_system.ls(root, detail=False))
+        with scale_ray(n_workers=1):
+            resumed = resume(address, max_iter=12)
+        assert resumed.fingerprint_ == LDA(4, **plan).fit(corpus).fingerprint_
+    finally:
+        if protocol == "memory":
+            fsspec.filesystem("memory").rm("/of-workers", recursive=True)
 
 
 def test_what_cannot_be_sent_is_refused_before_a_file_is_written(

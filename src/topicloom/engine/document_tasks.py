@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -13,12 +14,46 @@ from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus._executors import current_executor
 from topicloom.corpus._streams import document_blocks
 from topicloom.corpus.corpus import Corpus
+from topicloom.corpus.stored import stored_tokens
+from topicloom.errors import StorageError
+from topicloom.files.arrays import file_of, read_digest
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _LEAST = 1 << 17  # tokens below which sending them takes as long as what is done with them
 _MOST = 1 << 22
 _PER_WORKER = 4  # tasks, so that all workers end at about the same time
+
+
+def of_stored(function: Callable[[AnyArray, Int64Array], R], corpus: Corpus) -> list[R] | None:
+    """``function`` of the words and starts of some documents at a time, in order, where tasks can read a corpus's file.
+
+    Otherwise None: the corpus is not in a file, is small, or a machine does not have its file.
+    """
+    executor, path = current_executor(), file_of(corpus.words)
+    if executor is None or path is None or not path.exists() or corpus.n_tokens < 2 * _LEAST:
+        return None
+    size = max(corpus.n_tokens // (_PER_WORKER * executor.n_workers), _LEAST)
+    reading = _Reading(function, path, read_digest(path), corpus.n_words)
+    try:
+        with closing(executor.map(reading, document_blocks(corpus.doc_ptr, size))) as found:
+            return list(found)
+    except StorageError:
+        return None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What a task does with documents of a file."""
+
+    function: Callable[..., Any]
+    path: Path
+    digest: str
+    n_words: int
+
+    def __call__(self, docs: tuple[int, int]) -> Any:
+        words, doc_ptr = stored_tokens(self.path, docs, self.n_words, self.digest)
+        return self.function(words, doc_ptr - doc_ptr[0])
 
 
 class Some(NamedTuple):

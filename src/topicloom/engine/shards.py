@@ -13,15 +13,17 @@ call ends, are a ``ShardProgress``, which the next call is given and a checkpoin
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from topicloom._types import AnyArray, FloatArray, Int64Array
+from topicloom._types import AnyArray, FloatArray, Int32Array, Int64Array
 from topicloom.corpus.corpus import Corpus, once
 from topicloom.engine import counts
 from topicloom.engine.blocks import Range
+from topicloom.engine.document_tasks import of_stored
 from topicloom.engine.prior import Prior
 from topicloom.engine.sampler import Info, Key, Schedule, ShardProgress
 from topicloom.engine.state import AnyState
@@ -65,10 +67,18 @@ class _Runs(NamedTuple):
 
 @once
 def _runs(corpus: Corpus) -> _Runs:
-    found = _Runs(*(np.empty(n, np.int64) for n in 2 * (corpus.n_docs, corpus.n_words)))
-    counts.count_runs(
-        corpus.words, corpus.doc_ptr, _LONG, found.doc_runs, found.word_runs, found.doc_tokens, found.word_tokens
-    )
+    """Of a corpus in a file they are counted by tasks, if an executor is in use."""
+    count = partial(_count_runs, n_words=corpus.n_words)
+    parts = of_stored(count, corpus)
+    if parts is None:
+        return count(corpus.words, corpus.doc_ptr)
+    doc_runs, word_runs, doc_tokens, word_tokens = zip(*parts, strict=True)
+    return _Runs(np.concatenate(doc_runs), np.sum(word_runs, 0), np.concatenate(doc_tokens), np.sum(word_tokens, 0))
+
+
+def _count_runs(words: Int32Array, doc_ptr: Int64Array, n_words: int) -> _Runs:
+    found = _Runs(*(np.empty(n, np.int64) for n in 2 * (len(doc_ptr) - 1, n_words)))
+    counts.count_runs(words, doc_ptr, _LONG, found.doc_runs, found.word_runs, found.doc_tokens, found.word_tokens)
     return found
 
 

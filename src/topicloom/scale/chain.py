@@ -143,9 +143,12 @@ class ShardedChain:
         """The result of calls, which are made again if a worker is lost meanwhile."""
         while True:
             try:
-                return function()
+                found = function()
             except WorkersLostError as lost:
                 self.place.recover(lost)
+            else:
+                self.place.made_progress()
+                return found
 
     # -- start and start again -----------------------------------------------------------------------------------
 

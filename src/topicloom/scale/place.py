@@ -19,7 +19,12 @@ from topicloom.scale import sums
 from topicloom.scale.chain import ShardedChain
 from topicloom.scale.cluster import Cluster, StoreFullError, WorkersLostError
 
-_TRIES = 20  # losses of workers, after which a fit gives up
+_TRIES = 20  # losses of workers without progress in between, after which a fit gives up
+_WHOLE = {  # why a sampler does not run on workers, which have some documents and some words at a time
+    "mh": "proposes to a token the topics of random other tokens of its word, which lie in all documents",
+    "partial": "draws the words of all topics in every sweep, and each worker would need all of them at once",
+    "warp": "goes through all tokens of each word in every sweep, and so through the documents of all workers",
+}
 _PAUSE, _LONGEST = 0.1, 30.0  # seconds until there may be room where results are kept
 
 
@@ -48,10 +53,12 @@ class Workers:
 def _check(model: Any, problem: Any) -> None:
     kind = type(model).__name__
     if problem.sampler.blocks is None:
+        why = _WHOLE.get(problem.sampler.name)
+        reason = f" (the sampler {problem.sampler.name!r} {why})" if why else ""
         raise InputError(
-            f"{kind} with these parameters does not run on a cluster; what does is LDA, CompoundLDA by its default "
-            "method and LabeledLDA, with the samplers auto, dense, sparse and words, and VariationalLDA with the "
-            "methods scvb0, svb and vb. Fit it outside of the with block."
+            f"{kind} with these parameters does not run on a cluster{reason}; what does is LDA, CompoundLDA by its "
+            "default method and LabeledLDA, with the samplers auto, dense, sparse and words, and VariationalLDA with "
+            "the methods scvb0, svb and vb. Fit it outside of the with block."
         )
     if problem.sampled.weights is not None:
         raise InputError(f"{kind} on a cluster takes whole counts, and the corpus has weights.")
@@ -128,7 +135,8 @@ class Held:
             self._lost += 1
             if self._lost > _TRIES:
                 raise InputError(
-                    f"workers were lost {_TRIES} times, the last one so: {lost}. The fit gives up."
+                    f"workers were lost {_TRIES} times in a row without progress, the last one so: {lost}. The fit "
+                    "gives up."
                 ) from lost
             what = "a worker was lost"
             if isinstance(lost, StoreFullError):  # by others, too, who may make room
@@ -146,6 +154,10 @@ class Held:
                 return
             except WorkersLostError as again:
                 lost = again
+
+    def made_progress(self) -> None:
+        """What was asked of the workers has been done: losses are counted from here on."""
+        self._lost = 0
 
     # -- chains --------------------------------------------------------------------------------------------------
 
