@@ -81,8 +81,8 @@ class HMM(InferredParameters):
     max_iter : int, "auto" or Converged, default=500
         Number of sweeps, or the most iterations of "em" and "cvb0". "auto" makes sweeps until several chains agree.
     tol : float, default=0.001
-        "em" has converged when an iteration raises the log posterior by less, "cvb0" when it moves fewer symbols. With 0
-        "em" makes all iterations.
+        "em" has converged when an iteration raises the log posterior by less, "cvb0" when it moves fewer symbols.
+        With 0 "em" makes all iterations.
     burn_in : int, optional
         First sweep that is kept. Counts are averaged over the kept sweeps. None keeps the last one.
     thin : int, default=10
