@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import topicloom
 from tests.medlda.test_model import Data, classifier, regressor
@@ -12,7 +13,7 @@ from topicloom.engine.expected_counts import expected_counts
 from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError, LostClassesWarning
 from topicloom.medlda import unseen
-from topicloom.medlda.refit import LOGISTIC, PRECISION, SOFTMAX, SQUARED, refit
+from topicloom.medlda.refit import LOGISTIC, PRECISION, SOFTMAX, SQUARED, left_out, refit
 from topicloom.medlda.thresholds import best_thresholds
 from topicloom.medlda.unseen import unseen_shares
 
@@ -86,6 +87,55 @@ def test_refit_weights_are_at_the_minimum(loss: int) -> None:
         w = weight[:, 0]
         exact = np.linalg.solve((share.T * w) @ share + PRECISION * np.eye(5), (share.T * w) @ target)
         np.testing.assert_allclose(eta, exact, rtol=1e-8)
+
+
+def test_a_document_left_out_is_one_that_weights_were_refit_without() -> None:
+    rng = np.random.default_rng(5)
+    share, target = rng.dirichlet(np.full(4, 0.4), 30), rng.normal(size=(30, 1))
+    weight = rng.uniform(0.3, 2, (30, 1))
+    found = left_out(share, refit(share, target, weight, SQUARED), target, weight)
+    for d in range(30):
+        rest = np.arange(30) != d
+        own = share[d] @ refit(share[rest], target[rest], weight[rest], SQUARED)
+        np.testing.assert_allclose(found[d], own, rtol=1e-6, atol=1e-8)
+    huge = np.where(np.arange(30)[:, None] == 3, 1e12, weight)
+    assert np.all(np.isfinite(left_out(share, refit(share, target, huge, SQUARED), target, huge)))
+
+
+def test_intervals_have_the_probability_that_is_asked_for(data: Data) -> None:
+    model = regressor(n_chains=2, **FEW).fit(data.X[data.train], data.numbers[data.train])
+    values, truth = model.predict(data.X[data.test]), data.numbers[data.test]
+    for level in (0.5, 0.9):
+        limits = model.predict_interval(data.X[data.test], level)
+        assert limits.shape == (80, 2)
+        np.testing.assert_allclose(np.ptp(limits, axis=1), np.ptp(limits[0]))
+        assert np.all(limits[:, 0] < values)
+        assert np.all(values < limits[:, 1])
+        inside = int(((limits[:, 0] < truth) & (truth < limits[:, 1])).sum())
+        assert 1e-7 < stats.binom.cdf(inside, 80, level) < 1 - 1e-7
+    widest = model._scale * np.abs(model._misses).max()
+    assert np.ptp(model.predict_interval(data.X[:1], 0.9999)) <= 2 * widest
+    with pytest.raises(InputError, match="level=0 must lie between 0 and 1"):
+        model.predict_interval(data.X[:1], 0)
+    with pytest.raises(InputError, match="fit with calibrate=True for intervals"):
+        regressor(calibrate=False, **FEW).fit(data.X, data.numbers).predict_interval(data.X)
+
+
+def test_intervals_are_those_of_documents_left_out(data: Data, tmp_path: Any) -> None:
+    """Kept in files; a file of an earlier version has none."""
+    y = np.where(np.arange(260) % 9 == 1, np.nan, data.numbers)
+    model = regressor(n_chains=2, **FEW).fit(data.X, y)
+    known = (data.X.sum(axis=1) > 0) & ~np.isnan(y)
+    target = ((y - np.nanmean(y)) / np.nanstd(y))[known, None]
+    ones, said = np.ones(target.shape), np.zeros(target.shape)
+    for chain in model.chains_:
+        share = unseen_shares(model.corpus_, chain.state, chain.prior, 1)[known]
+        said += left_out(share, refit(share, target, ones, SQUARED), target, ones) / 2
+    np.testing.assert_allclose(model._misses, np.sort((target - said)[:, 0]), rtol=1e-12)
+    model.save(tmp_path / "model")
+    again = topicloom.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_interval(data.X), model.predict_interval(data.X))
+    assert again.fingerprint_ == model.fingerprint_
 
 
 def test_weights_are_those_of_unseen_shares(data: Data) -> None:
@@ -232,3 +282,20 @@ def test_draws_of_the_weights_are_kept(data: Data) -> None:
     plain = regressor(n_chains=2, calibrate=False).fit(data.X, data.numbers)
     np.testing.assert_allclose(kept, plain._scale * plain._etas[0].T, rtol=1e-5)
     np.testing.assert_allclose(model.draws_["largest"], model.draws_["coef"].max(axis=(2, 3)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("multi_class", ["multitask", "ovr"])
+def test_intervals_of_the_weights(data: Data, multi_class: str) -> None:
+    """Of each task those of the chain that ``coef_`` shows."""
+    how = {"max_iter": 40, "burn_in": 2, "thin": 2, "calibrate": False, "n_chains": 2, "multi_class": multi_class}
+    model = classifier(keep_draws="coef", **how).fit(data.X, data.names)
+    found = model.coef_interval()
+    np.testing.assert_allclose(found.mean, model.coef_, rtol=1e-5)
+    kept = model.draws_["coef"]
+    for task in range(3):
+        own = kept[model._best_of(0), :, task] if multi_class == "multitask" else kept[model._best_of(task), :, 0]
+        limits = np.quantile(own.astype(np.float64), [0.05, 0.95], axis=0, method="weibull")
+        np.testing.assert_allclose([found.lower[task], found.upper[task]], limits, rtol=1e-12)
+    assert np.all(model.coef_interval(0.5).lower >= found.lower)
+    with pytest.raises(InputError, match='fit with keep_draws="coef" for intervals'):
+        classifier(**FEW).fit(data.X, data.names).coef_interval()

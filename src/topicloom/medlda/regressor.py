@@ -12,6 +12,7 @@ from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
 from topicloom.engine.estimator.explained import Parts, Target
+from topicloom.errors import InputError
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
@@ -31,10 +32,11 @@ class MedLDARegressor(SupervisedTopics):
     ----------
     n_components : int, default=10
         Number of topics K.
-    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
-        Errors up to ``epsilon`` are free, larger ones count by their size.
+    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+        With "epsilon_insensitive" errors up to ``epsilon`` are free, larger ones count by their size. "squared" is that
+        of supervised LDA: numbers are normal around the prediction, with precision λ.
     epsilon : float, default=0.001
-        Error without loss, in the unit of ``y``.
+        Error without loss of "epsilon_insensitive", in the unit of ``y``.
     loss_weight : float, default=30
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), default=0.3
@@ -74,7 +76,7 @@ class MedLDARegressor(SupervisedTopics):
     _TARGET: ClassVar[str] = "response"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
-        "loss": parameters.choice(("epsilon_insensitive",)),
+        "loss": parameters.choice(("epsilon_insensitive", "squared")),
         "epsilon": parameters.number(0.0, _targets.LARGEST),
     }
 
@@ -83,7 +85,7 @@ class MedLDARegressor(SupervisedTopics):
         self,
         n_components: int = 10,
         *,
-        loss: Literal["epsilon_insensitive"] = "epsilon_insensitive",
+        loss: Literal["epsilon_insensitive", "squared"] = "epsilon_insensitive",
         epsilon: float = 1e-3,
         loss_weight: float = 30.0,
         topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
@@ -107,6 +109,8 @@ class MedLDARegressor(SupervisedTopics):
 
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.intercept_, self._scale = targets.centre, targets.scale
+        known = _targets.known(targets, self.corpus_)
+        self._misses = np.sort((targets.target - said)[known, 0]) if self.calibrate else np.zeros(0)
 
     @property
     def coef_(self) -> FloatArray:
@@ -141,6 +145,48 @@ class MedLDARegressor(SupervisedTopics):
         """
         check_is_fitted(self, "seed_")
         return self.intercept_ + self._scale * self._values(self._new_corpus(X, reading))[:, 0]
+
+    def predict_interval(self, X: Any, level: float = 0.9, **reading: Unpack[Reading]) -> FloatArray:
+        """Limits between which the number of each document is expected, in the unit of ``y``.
+
+        They are as far from the prediction as numbers of training documents are from what is predicted for these as if
+        they were new: by topics found without their labels and their own words, and by weights refit without them.
+        The distance is the same for all documents, long or short.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        level : float, default=0.9
+            Probability that a number lies between its limits. As many numbers are to lie below as above.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, 2)
+            Lower and upper limits.
+
+        Raises
+        ------
+        InputError
+            If the model was fitted with ``calibrate=False``, which does not look at documents as if they were new.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0, 4.0, 2.0] * 10)
+        >>> model.predict_interval(["good fine", "poor"], level=0.5).shape
+        (2, 2)
+        """
+        from topicloom.evaluation.collections import draw_interval
+
+        check_is_fitted(self, "seed_")
+        if len(self._misses) == 0:
+            raise InputError("the model does not know how far it is off: fit with calibrate=True for intervals.")
+        found = draw_interval(self._misses[:, None], level)
+        values = self.predict(X, **reading)
+        return np.asarray(values[:, None] + self._scale * np.concatenate((found.lower, found.upper)))
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Predictive R²: 1 − mean squared error / variance.
@@ -218,10 +264,10 @@ class MedLDARegressor(SupervisedTopics):
         return Parts(self._scale * plain.word, self.intercept_ + self._scale * plain.rest)
 
     def _fitted_numbers(self) -> list[Any]:
-        return [*super()._fitted_numbers(), self.intercept_, self._scale]
+        return [*super()._fitted_numbers(), self.intercept_, self._scale, self._misses]
 
     def _own_arrays(self) -> dict[str, AnyArray]:
-        return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale])}
+        return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale]), "misses": self._misses}
 
     def _check_own(self, file: Contents) -> None:
         _stored_checks.check_regressor(file, self.n_chains)
@@ -231,6 +277,7 @@ class MedLDARegressor(SupervisedTopics):
         super()._set_own_arrays(arrays)
         self._kind = "regression"
         self.intercept_, self._scale = map(float, arrays["unit"])
+        self._misses = arrays.get("misses", np.zeros(0))  # which earlier versions did not keep
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import RegressorTags

@@ -49,7 +49,9 @@ def _check_tasks(file: Contents, kind: str, n_classes: int, n_tasks: int) -> Non
 
 def check_regressor(file: Contents, n_chains: Any) -> None:
     _check_supervised(file, n_chains)
-    file.expect({"unit": Expected("f8", (2,))})
+    file.expect({"unit": Expected("f8", (2,)), "misses": Expected("f8", ("documents",), optional=True)})
+    if np.any(np.diff(file.arrays.get("misses", np.zeros(0))) < 0):
+        file.fail("the array 'misses' is not in ascending order")
     if file.sizes["tasks"] != 1 or file.arrays["unit"][1] <= 0:
         file.fail("a regression has one task and a positive scale")
 

@@ -15,7 +15,7 @@ from topicloom.engine.expected_counts import MAX_ITER, TOL, Ending, Words, expec
 from topicloom.engine.prior import DocumentPrior, Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import run_parallel
-from topicloom.medlda.refit import refit
+from topicloom.medlda.refit import SQUARED, left_out, refit
 from topicloom.medlda.state import MedState
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.product import product
@@ -68,14 +68,19 @@ def refit_chains(
 ) -> tuple[FloatArray, list[FloatArray]]:  # fmt: skip
     """Weights of each chain for the tasks that it ``serves``, and f [D, tasks] summed over the chains.
 
-    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks].
+    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks]. By squared loss f of
+    each of these is that of weights refit without it.
     """
 
     def one(index: int) -> tuple[FloatArray, FloatArray]:
         chain, tasks = chains[index], serves[index]
         share = unseen_shares(corpus, chain.state, chain.prior, n_jobs if len(chains) == 1 else 1)
-        eta = refit(share[known], target[known][:, tasks], weight[known][:, tasks], losses[index])
-        return eta, product(share, eta)
+        asked = target[known][:, tasks], weight[known][:, tasks]
+        eta = refit(share[known], *asked, losses[index])
+        said = product(share, eta)
+        if losses[index] == SQUARED:
+            said[known] = left_out(share[known], eta, *asked)
+        return eta, said
 
     found = run_parallel(one, range(len(chains)), n_jobs)
     said = np.zeros(target.shape)
