@@ -76,7 +76,7 @@ class TopicWeights:
         from topicloom.evaluation.collections import draw_interval
 
         check_is_fitted(self, "seed_")
-        kept = self.draws_.get("coef", np.zeros(0))
+        kept = self.draws_.get("coef", np.zeros(0))  # type: ignore[attr-defined]  # a fitted model has them
         shape = (len(self._by_words), len(self._groups[0]), self._by_words.shape[2])
         if kept.ndim != 4 or (kept.shape[0], *kept.shape[2:]) != shape:
             raise InputError('the fit kept no draws of the weights; fit with keep_draws="coef" for intervals.')
@@ -122,7 +122,8 @@ class TopicWeights:
         names = ("class", "topic", "weight", "words")
         columns: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         # Names are those of the published chain's topics; other groups of tasks have topics of their own.
-        return tables.with_names(columns, self.topic_names_ if len(self._groups) == 1 else None)
+        names_of = self.topic_names_ if len(self._groups) == 1 else None  # type: ignore[attr-defined]  # as above
+        return tables.with_names(columns, names_of)
 
     def class_topic_rows(self, n_topics: int = 3, n_words: int = 8) -> list[tuple[Any, int, float, str]]:
         """``class_topics`` as a list of tuples, without a data frame.
