@@ -3,11 +3,13 @@
 import numpy as np
 
 from reproduce._common import load, load_split, note, table
-from reproduce._light_medlda import Options, one_class, ridge_r2, svm_accuracy
+from reproduce._light_medlda import Options, one_class, ridge_r2, svm_accuracy, tf_idf
 from topicloom import LDA, MedLDAClassifier, MedLDARegressor
+from topicloom._types import AnyArray
 from topicloom.corpus import Corpus
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
+LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 
 def _parts(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
@@ -73,3 +75,56 @@ def beside_lda(options: Options) -> str:
             note(f"{name}, K = {k}: {cells}")
             rows.append([name, k, *(f"{cell:.3f}" for cell in cells)])
     return table(["corpus", "K", "MedLDA", "LDA and a linear model", "tf-idf and a linear model"], rows)
+
+
+def _cells(answer: AnyArray, truth: AnyArray) -> list[str]:
+    """Micro-F1, macro-F1, and the share of documents without any label."""
+    from sklearn.metrics import f1_score
+
+    scores = [f1_score(truth, answer, average=kind, zero_division=0) for kind in ("micro", "macro")]
+    return [*(f"{own:.3f}" for own in scores), f"{np.mean(answer.sum(axis=1) == 0):.1%}"]
+
+
+def label_sets(options: Options) -> str:
+    """Published split, seed 0, beside a linear SVM per label on tf-idf."""
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    train, test, _ = load_split(options.data, options.labels)
+    few = {"max_iter": 4, "burn_in": 2} if options.quick else {}
+    rows: list[list[object]] = []
+    names = sorted({name for own in train.labels or () for name in own})
+    trained, truth = (
+        np.array([[name in own for name in names] for own in part.labels or ()]) for part in (train, test)
+    )
+    for k in options.sizes([40]):
+        for what, more in (
+            ("hinge", {}), ("hinge, balanced", {"class_weight": "balanced"}), ("logistic", {"loss": "logistic"}),
+        ):  # fmt: skip
+            answer = MedLDAClassifier(k, random_state=0, **few, **more).fit(train, trained).predict(test)
+            rows.append([k, what, *_cells(answer, truth)])
+            note(f"label sets: {rows[-1]}")
+    X, made = tf_idf(train)
+    answer = OneVsRestClassifier(LinearSVC(C=1.0)).fit(X, trained.astype(int)).predict(tf_idf(test, made)[0])
+    rows.append(["", "linear SVM on tf-idf", *_cells(answer, truth)])
+    return table(["K", "model", "micro-F1", "macro-F1", "documents without a label"], rows)
+
+
+def intervals_of_numbers(options: Options) -> str:
+    """Share of held-out numbers between the limits of ``predict_interval``."""
+    rows: list[list[object]] = []
+    few = {"max_iter": 4, "burn_in": 2} if options.quick else {}
+    for name in options.numbers:
+        corpus = load(options.data, name)
+        for k in options.sizes([20]):
+            for seed in range(options.runs):
+                train, test = _parts(corpus, seed)
+                model = MedLDARegressor(k, random_state=seed, **few).fit(train)
+                y = np.asarray(test.responses)
+                limits = [model.predict_interval(test, level) for level in LEVELS]
+                shares = [np.mean((low <= y) & (y <= high)) for low, high in (own.T for own in limits)]
+                width = float(np.ptp(limits[2][0])) / float(np.std(y))
+                rows.append([name, k, seed, *(f"{share:.3f}" for share in shares), f"{width:.2f}"])
+                note(f"intervals: {rows[-1]}")
+    heads = [f"{level:.0%}" for level in LEVELS]
+    return table(["corpus", "K", "split", *heads, "width of 90%, in standard deviations of y"], rows)

@@ -81,7 +81,9 @@ def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     assert "--task both: not known" in refused("fit-supervised", train, "--out", out, "--task", "both")
     assert "--epsilon is not for --task classes" in refused("fit-supervised", train, "--out", out, "--epsilon", "1")
     numbers = ("fit-supervised", train, "--out", out, "--task", "numbers")
-    assert "--loss 'hinge' is not known; choose one of 'epsilon_insensitive', 'squared'" in refused(*numbers, "--loss", "hinge")
+    assert "--loss 'hinge' is not known; choose one of 'epsilon_insensitive', 'squared'" in refused(
+        *numbers, "--loss", "hinge"
+    )
     assert "--class-weight is not for --task numbers" in refused(*numbers, "--class-weight", "balanced")
     assert "--weight-column is read in place of --time-column here" in refused(
         *numbers, "--response-column", "price", "--weight-column", "price", "--time-column", "price"

@@ -102,7 +102,8 @@ class Supervision:
         role = self._weight_role
         if getattr(cutting, f"{role}_column") is not None:
             raise InputError(f"--weight-column is read in place of --{role}-column here; leave the latter out.")
-        return replace(cutting, **{f"{role}_column": self.weight_column})
+        columns: dict[str, Any] = {f"{role}_column": self.weight_column}
+        return replace(cutting, **columns)
 
     def take_weights(self, corpus: "Corpus") -> tuple["Corpus", Any]:
         """The corpus without the column of weights, and the weights."""
@@ -116,8 +117,8 @@ class Supervision:
         command = dict(reading.get("command", {}))
         command["options"] = {k: v for k, v in command.get("options", {}).items() if k != f"{role}_column"}
         known = {k: v for k, v in reading.items() if k not in (role, f"{role}_column")} | {"command": command}
-        emptied: Corpus = replace(corpus, reading=known, **{f"{role}s": None})
-        return emptied, weights
+        emptied: dict[str, Any] = {"reading": known, f"{role}s": None}
+        return replace(corpus, **emptied), weights
 
     @property
     def _weight_role(self) -> str:
