@@ -61,7 +61,7 @@ def objective(eta: Any, share: Any, target: Any, weight: Any, loss: int) -> floa
         losses = weight * np.logaddexp(0, -target * f)
     else:
         losses = 0.5 * weight * (target - f) ** 2
-    return float(losses.sum() + 0.5 * PRECISION * np.sum(eta**2))
+    return float(losses.sum() + 0.5 * PRECISION[loss] * np.sum(eta**2))
 
 
 @pytest.mark.parametrize("loss", [SOFTMAX, LOGISTIC, SQUARED])
@@ -85,7 +85,7 @@ def test_refit_weights_are_at_the_minimum(loss: int) -> None:
     assert np.abs(refit(share, target, np.ones(target.shape), loss) - eta).max() > 1e-3
     if loss == SQUARED:
         w = weight[:, 0]
-        exact = np.linalg.solve((share.T * w) @ share + PRECISION * np.eye(5), (share.T * w) @ target)
+        exact = np.linalg.solve((share.T * w) @ share + PRECISION[loss] * np.eye(5), (share.T * w) @ target)
         np.testing.assert_allclose(eta, exact, rtol=1e-8)
 
 
@@ -131,7 +131,10 @@ def test_intervals_are_those_of_documents_left_out(data: Data, tmp_path: Any) ->
     for chain in model.chains_:
         share = unseen_shares(model.corpus_, chain.state, chain.prior, 1)[known]
         said += left_out(share, refit(share, target, ones, SQUARED), target, ones) / 2
-    np.testing.assert_allclose(model._misses, np.sort((target - said)[:, 0]), rtol=1e-12)
+    misses = np.quantile((target - said)[:, 0], np.arange(1001) / 1000, method="weibull")
+    np.testing.assert_allclose(model._misses, misses, rtol=1e-9, atol=1e-12)
+    limits = model.predict(data.X)[:, None] + model._scale * misses[[100, 900]]
+    np.testing.assert_allclose(model.predict_interval(data.X, 0.8), limits, rtol=1e-9)
     model.save(tmp_path / "model")
     again = topicloom.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_interval(data.X), model.predict_interval(data.X))
@@ -165,18 +168,25 @@ def test_probabilities_of_classes_are_softmax(data: Data) -> None:
 
 
 def test_thresholds_have_the_largest_f1() -> None:
+    """Of a column with many documents its own, of one with few that of all columns together."""
     rng = np.random.default_rng(1)
     positive = rng.random((60, 4)) < np.array([0.5, 0.3, 0.9, 0.05])
     scores = np.round(rng.normal(0, 1, (60, 4)) + positive, 1)  # with ties
+
+    def f1(threshold: float, columns: Any) -> float:
+        chosen, own = scores[:, columns] > threshold, positive[:, columns]
+        return float(2 * (chosen & own).sum() / (chosen.sum() + own.sum()))
+
     found = best_thresholds(scores, positive)
-
-    def f1(c: int, threshold: float) -> float:
-        chosen = scores[:, c] > threshold
-        return 2 * (chosen & positive[:, c]).sum() / (chosen.sum() + positive[:, c].sum())
-
+    shared, number = found[3], positive.sum(axis=0)  # too few documents have it
+    assert f1(shared, slice(None)) == pytest.approx(max(f1(t, slice(None)) for t in [*scores.ravel(), -9.0]))
     for c in range(3):
-        assert f1(c, found[c]) == pytest.approx(max(f1(c, t) for t in [*scores[:, c], -9.0]))
-    assert found[3] == 0  # too few documents have it
+        own = shared + (found[c] - shared) * (number[c] + 300) / number[c]
+        assert f1(own - 1e-9, c) == pytest.approx(max(f1(t, c) for t in [*scores[:, c], -9.0]))
+        assert abs(found[c] - shared) <= abs(own - shared)
+    many = best_thresholds(np.repeat(scores, 4000, axis=0), np.repeat(positive, 4000, axis=0))
+    assert f1(many[0], 0) == pytest.approx(max(f1(t, 0) for t in scores[:, 0]))
+    assert np.all(best_thresholds(scores, np.zeros((60, 4), bool)) == 0)
 
 
 def test_scores_of_label_sets_are_moved_to_their_thresholds(data: Data) -> None:
@@ -185,8 +195,14 @@ def test_scores_of_label_sets_are_moved_to_their_thresholds(data: Data) -> None:
     known, target = data.X.sum(axis=1) > 0, plain._training_targets().target
     shares = [unseen_shares(model.corpus_, chain.state, chain.prior, 1) for chain in model.chains_]
     etas = [refit(own[known], target[known], np.ones((259, 4)), LOGISTIC) for own in shares]
-    said = (shares[0] @ etas[0] + shares[1] @ etas[1]) / 2
-    thresholds = best_thresholds(said[known], target[known] > 0)
+    said, part = np.zeros((259, 4)), np.arange(259) % 3
+    for own in range(3):  # by weights that do not know the documents
+        rest = part != own
+        for share in (share[known] for share in shares):
+            said[~rest] += (
+                share[~rest] @ refit(share[rest], target[known][rest], np.ones((rest.sum(), 4)), LOGISTIC) / 2
+            )
+    thresholds = best_thresholds(said, target[known] > 0)
     for found, eta in zip(model._etas, etas, strict=True):
         np.testing.assert_allclose(found, eta - thresholds, rtol=1e-6, atol=1e-8)
 

@@ -21,6 +21,13 @@ from topicloom.medlda.refit import SQUARED
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
 
+_PLACES = np.linspace(0.0, 1.0, _stored_checks.N_MISSES)  # of the quantiles of misses
+
+
+def _quantiles(misses: FloatArray) -> FloatArray:
+    """Places p(S + 1) of S misses in order, so that one more lies below with probability p, however few there are."""
+    return np.asarray(np.quantile(misses, _PLACES, method="weibull"))
+
 
 @documented(shared=SHARED, run=RUN, topics=TOPICS, chains=CHAINS)
 class MedLDARegressor(SupervisedTopics):
@@ -110,7 +117,7 @@ class MedLDARegressor(SupervisedTopics):
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.intercept_, self._scale = targets.centre, targets.scale
         known = _targets.known(targets, self.corpus_)
-        self._misses = np.sort((targets.target - said)[known, 0]) if self.calibrate else np.zeros(0)
+        self._misses = _quantiles((targets.target - said)[known, 0]) if self.calibrate else np.zeros(0)
 
     @property
     def coef_(self) -> FloatArray:
@@ -179,14 +186,14 @@ class MedLDARegressor(SupervisedTopics):
         >>> model.predict_interval(["good fine", "poor"], level=0.5).shape
         (2, 2)
         """
-        from topicloom.evaluation.collections import draw_interval
+        from topicloom.evaluation.collections import check_level
 
         check_is_fitted(self, "seed_")
+        check_level(level)
         if len(self._misses) == 0:
             raise InputError("the model does not know how far it is off: fit with calibrate=True for intervals.")
-        found = draw_interval(self._misses[:, None], level)
-        values = self.predict(X, **reading)
-        return np.asarray(values[:, None] + self._scale * np.concatenate((found.lower, found.upper)))
+        limits = np.interp([(1 - level) / 2, (1 + level) / 2], _PLACES, self._misses)
+        return np.asarray(self.predict(X, **reading)[:, None] + self._scale * limits)
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Predictive R²: 1 − mean squared error / variance.

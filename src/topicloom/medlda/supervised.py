@@ -32,6 +32,8 @@ from topicloom.medlda.unseen import refit_chains
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
 
+_PARTS = 3  # of the documents: scores of each by weights refit to the others
+
 
 class SupervisedTopics(TopicWeights, TopicModel):
     """A topic model whose topics are to predict something. Subclasses say what, and bring the parameters."""
@@ -130,6 +132,10 @@ class SupervisedTopics(TopicWeights, TopicModel):
     def _task_epsilon(self, targets: Targets) -> float:
         return 0.0
 
+    def _has_thresholds(self) -> bool:
+        """Whether thresholds are chosen, on scores by weights that do not know the documents."""
+        return False
+
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(
@@ -210,7 +216,9 @@ class SupervisedTopics(TopicWeights, TopicModel):
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components
         alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "topics", 6.4 / k)
-        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)
+        beta = inputs.check_prior(
+            "topic_word_prior", self.topic_word_prior, corpus.n_words, "words", _word_prior(corpus, k)
+        )
         return make_prior(alpha, beta, corpus.n_docs)
 
     def _precision(self, targets: Targets) -> float:
@@ -249,6 +257,7 @@ class SupervisedTopics(TopicWeights, TopicModel):
         said, self._etas = refit_chains(
             corpus, chains, serves, [self._refit_loss(len(tasks)) for tasks in serves], targets.target,
             self._task_weights(targets), _targets.known(targets, corpus), threads_for(self.n_jobs),
+            _PARTS if self._has_thresholds() else 1,
         )  # fmt: skip
         return said / self.n_chains
 
@@ -343,6 +352,14 @@ class SupervisedTopics(TopicWeights, TopicModel):
         self._groups = [np.flatnonzero(group_of == group).tolist() for group in range(int(group_of.max()) + 1)]
         sizes = np.repeat([len(own) for own in self._groups], self.n_chains)
         self._etas = np.split(arrays["etas"], np.cumsum(sizes)[:-1], axis=1)
+
+
+def _word_prior(corpus: Corpus, n_topics: int) -> float:
+    """β if none is given: 0.1, or less where all words of a topic would have more than a fifth of its tokens.
+
+    Too large a β makes many topics alike, and too small a one lets words of single documents tell their labels.
+    """
+    return min(0.1, max(0.03, 0.2 * corpus.n_tokens / (n_topics * max(corpus.n_words, 1))))
 
 
 def _lengths(corpus: Corpus) -> FloatArray:

@@ -15,7 +15,7 @@ from topicloom.engine.expected_counts import MAX_ITER, TOL, Ending, Words, expec
 from topicloom.engine.prior import DocumentPrior, Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import run_parallel
-from topicloom.medlda.refit import SQUARED, left_out, refit
+from topicloom.medlda.refit import SQUARED, left_out, parts_left_out, refit
 from topicloom.medlda.state import MedState
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.product import product
@@ -64,12 +64,12 @@ def _expect_part(
 
 def refit_chains(
     corpus: Corpus, chains: Sequence[Chain], serves: Sequence[list[int]], losses: Sequence[int], target: FloatArray,
-    weight: FloatArray, known: BoolArray, n_jobs: int,
+    weight: FloatArray, known: BoolArray, n_jobs: int, parts: int = 1,
 ) -> tuple[FloatArray, list[FloatArray]]:  # fmt: skip
     """Weights of each chain for the tasks that it ``serves``, and f [D, tasks] summed over the chains.
 
-    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks]. By squared loss f of
-    each of these is that of weights refit without it.
+    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks]. f of each of these is
+    of weights refit without it for squared loss, and otherwise without its part if there are ``parts`` of them.
     """
 
     def one(index: int) -> tuple[FloatArray, FloatArray]:
@@ -80,6 +80,8 @@ def refit_chains(
         said = product(share, eta)
         if losses[index] == SQUARED:
             said[known] = left_out(share[known], eta, *asked)
+        elif parts > 1:
+            said[known] = parts_left_out(share[known], *asked, losses[index], parts)
         return eta, said
 
     found = run_parallel(one, range(len(chains)), n_jobs)
