@@ -13,9 +13,10 @@ from topicloom.engine.expected_counts import expected_counts
 from topicloom.engine.state import rebuild_counts
 from topicloom.errors import InputError, LostClassesWarning
 from topicloom.medlda import unseen
-from topicloom.medlda.refit import LOGISTIC, PRECISION, SOFTMAX, SQUARED, left_out, refit
+from topicloom.medlda.refit import LOGISTIC, PRECISION, SOFTMAX, SQUARED, refit
 from topicloom.medlda.thresholds import best_thresholds
 from topicloom.medlda.unseen import unseen_shares
+from topicloom.numerics.rng import Purpose, path_key
 
 FEW: dict[str, Any] = {"max_iter": 6, "burn_in": None}
 
@@ -89,21 +90,8 @@ def test_refit_weights_are_at_the_minimum(loss: int) -> None:
         np.testing.assert_allclose(eta, exact, rtol=1e-8)
 
 
-def test_a_document_left_out_is_one_that_weights_were_refit_without() -> None:
-    rng = np.random.default_rng(5)
-    share, target = rng.dirichlet(np.full(4, 0.4), 30), rng.normal(size=(30, 1))
-    weight = rng.uniform(0.3, 2, (30, 1))
-    found = left_out(share, refit(share, target, weight, SQUARED), target, weight)
-    for d in range(30):
-        rest = np.arange(30) != d
-        own = share[d] @ refit(share[rest], target[rest], weight[rest], SQUARED)
-        np.testing.assert_allclose(found[d], own, rtol=1e-6, atol=1e-8)
-    huge = np.where(np.arange(30)[:, None] == 3, 1e12, weight)
-    assert np.all(np.isfinite(left_out(share, refit(share, target, huge, SQUARED), target, huge)))
-
-
 def test_intervals_have_the_probability_that_is_asked_for(data: Data) -> None:
-    model = regressor(n_chains=2, **FEW).fit(data.X[data.train], data.numbers[data.train])
+    model = regressor(n_chains=2, holdout=0.4, **FEW).fit(data.X[data.train], data.numbers[data.train])
     values, truth = model.predict(data.X[data.test]), data.numbers[data.test]
     for level in (0.5, 0.9):
         limits = model.predict_interval(data.X[data.test], level)
@@ -113,32 +101,36 @@ def test_intervals_have_the_probability_that_is_asked_for(data: Data) -> None:
         assert np.all(values < limits[:, 1])
         inside = int(((limits[:, 0] < truth) & (truth < limits[:, 1])).sum())
         assert 1e-7 < stats.binom.cdf(inside, 80, level) < 1 - 1e-7
-    widest = model._scale * np.abs(model._misses).max()
-    assert np.ptp(model.predict_interval(data.X[:1], 0.9999)) <= 2 * widest
     with pytest.raises(InputError, match="level=0 must lie between 0 and 1"):
         model.predict_interval(data.X[:1], 0)
-    with pytest.raises(InputError, match="fit with calibrate=True for intervals"):
-        regressor(calibrate=False, **FEW).fit(data.X, data.numbers).predict_interval(data.X)
+    for few in (0.0, 1e-4):
+        plain = regressor(n_chains=2, holdout=few, **FEW).fit(data.X[data.train], data.numbers[data.train])
+        np.testing.assert_array_equal(plain.predict(data.X), model.predict(data.X))
+        with pytest.raises(InputError, match=r"fit with holdout=0\.2 for intervals"):
+            plain.predict_interval(data.X)
 
 
-def test_intervals_are_those_of_documents_left_out(data: Data, tmp_path: Any) -> None:
-    """Kept in files; a file of an earlier version has none."""
+def test_intervals_are_those_of_documents_that_were_held_out(data: Data, tmp_path: Any) -> None:
+    """Of known documents alone; the same after a resumed fit, and kept in files."""
     y = np.where(np.arange(260) % 9 == 1, np.nan, data.numbers)
-    model = regressor(n_chains=2, **FEW).fit(data.X, y)
-    known = (data.X.sum(axis=1) > 0) & ~np.isnan(y)
-    target = ((y - np.nanmean(y)) / np.nanstd(y))[known, None]
-    ones, said = np.ones(target.shape), np.zeros(target.shape)
-    for chain in model.chains_:
-        share = unseen_shares(model.corpus_, chain.state, chain.prior, 1)[known]
-        said += left_out(share, refit(share, target, ones, SQUARED), target, ones) / 2
-    misses = np.quantile((target - said)[:, 0], np.arange(1001) / 1000, method="weibull")
-    np.testing.assert_allclose(model._misses, misses, rtol=1e-9, atol=1e-12)
-    limits = model.predict(data.X)[:, None] + model._scale * misses[[100, 900]]
+    model = regressor(holdout=0.3, **FEW).fit(data.X, y)
+    seen: list[Any] = []
+    rng = np.random.default_rng(int(path_key(model.seed_, Purpose.HELD_OUT)))
+    known = np.flatnonzero((data.X.sum(axis=1) > 0) & ~np.isnan(y))
+    held = np.isin(np.arange(260), rng.permutation(known)[: round(0.3 * len(known))])
+    second = regressor(**FEW).fit(np.where(held[:, None], 0, data.X), y)
+    assert second.intercept_ == model.intercept_
+    misses = np.quantile(y[held] - second.predict(data.X[held]), [0.1, 0.9], method="weibull")
+    limits = model.predict(data.X)[:, None] + misses
     np.testing.assert_allclose(model.predict_interval(data.X, 0.8), limits, rtol=1e-9)
+    seen.append(model.predict_interval(data.X))
     model.save(tmp_path / "model")
-    again = topicloom.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict_interval(data.X), model.predict_interval(data.X))
-    assert again.fingerprint_ == model.fingerprint_
+    seen.append(topicloom.load(tmp_path / "model").predict_interval(data.X))
+    half = regressor(holdout=0.3, max_iter=3, burn_in=None, checkpoint_dir=tmp_path / "run").fit(data.X, y)
+    assert np.abs(half.predict_interval(data.X) - seen[0]).max() > 0
+    seen.append(topicloom.resume(tmp_path / "run", max_iter=6).predict_interval(data.X))
+    for found in seen[1:]:
+        np.testing.assert_array_equal(found, seen[0])
 
 
 def test_weights_are_those_of_unseen_shares(data: Data) -> None:

@@ -68,28 +68,6 @@ def solve(factor: FloatArray, out: FloatArray) -> None:
                 out[j, c] -= factor[i, j] * out[i, c]
 
 
-def _factor(by_topic: FloatArray, weight: FloatArray, precision: float) -> FloatArray:
-    """Cholesky factor of H, in the lower triangle."""
-    factor = product(by_topic * weight, np.ascontiguousarray(by_topic.T))
-    factor[np.diag_indices(len(factor))] += precision
-    cholesky(factor)
-    return factor
-
-
-def left_out(
-    share: FloatArray, eta: FloatArray, target: FloatArray, weight: FloatArray, precision: float = PRECISION[SQUARED]
-) -> FloatArray:
-    """f [D, 1] of each document by weights refit without it, for squared loss: exact, without refitting them.
-
-    With h = w sᵀ H⁻¹ s it misses y by 1/(1 − h) times as much as f does.
-    """
-    by_topic = np.ascontiguousarray(share.T)
-    there = by_topic.copy()
-    solve(_factor(by_topic, weight[:, 0], precision), there)
-    h = weight[:, 0] * np.sum(by_topic * there, axis=0)
-    return np.asarray(target - (target - product(share, eta)) / np.maximum(1.0 - h, 1e-9)[:, None])
-
-
 def parts_left_out(share: FloatArray, target: FloatArray, weight: FloatArray, loss: int, n_parts: int) -> FloatArray:
     """f [D, C] of each document by weights refit without its part of the documents."""
     out = np.empty(target.shape)
@@ -106,7 +84,9 @@ def refit(
     """η [K, C] for ``share`` [D, K], targets and weights [D, C]."""
     precision = PRECISION[loss] if precision is None else precision
     by_topic = np.ascontiguousarray(share.T)
-    factor = _factor(by_topic, _BEND[loss] * weight.max(axis=1), precision)
+    factor = product(by_topic * (_BEND[loss] * weight.max(axis=1)), share)
+    factor[np.diag_indices(len(factor))] += precision
+    cholesky(factor)
     eta = np.zeros((share.shape[1], target.shape[1]))
     ahead, momentum, slopes = eta, 1.0, np.empty(target.shape)
     enough = _TOL * max(float(weight.max(axis=1).sum()), 1.0)

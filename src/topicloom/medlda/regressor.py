@@ -20,13 +20,11 @@ from topicloom.medlda.documented import SHARED
 from topicloom.medlda.refit import SQUARED
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.numerics.rng import Purpose, path_key
 
 _PLACES = np.linspace(0.0, 1.0, _stored_checks.N_MISSES)  # of the quantiles of misses
 
-
-def _quantiles(misses: FloatArray) -> FloatArray:
-    """Places p(S + 1) of S misses in order, so that one more lies below with probability p, however few there are."""
-    return np.asarray(np.quantile(misses, _PLACES, method="weibull"))
+_MOST_HELD = 2000  # documents that a second fit leaves out: enough for any interval
 
 
 @documented(shared=SHARED, run=RUN, topics=TOPICS, chains=CHAINS)
@@ -44,6 +42,9 @@ class MedLDARegressor(SupervisedTopics):
         of supervised LDA: numbers are normal around the prediction, with precision λ.
     epsilon : float, default=0.001
         Error without loss of "epsilon_insensitive", in the unit of ``y``.
+    holdout : float, default=0
+        Share of the documents, 2,000 at most, that a second fit leaves out. ``predict_interval`` needs to know how far
+        that fit is off. 0 makes none.
     loss_weight : float, default=30
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), default=0.3
@@ -85,6 +86,7 @@ class MedLDARegressor(SupervisedTopics):
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
         "loss": parameters.choice(("epsilon_insensitive", "squared")),
         "epsilon": parameters.number(0.0, _targets.LARGEST),
+        "holdout": parameters.number(0.0, 0.9),
     }
 
     @parameters.with_parameters_of(SupervisedTopics)
@@ -94,6 +96,7 @@ class MedLDARegressor(SupervisedTopics):
         *,
         loss: Literal["epsilon_insensitive", "squared"] = "epsilon_insensitive",
         epsilon: float = 1e-3,
+        holdout: float = 0.0,
         loss_weight: float = 30.0,
         topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
         n_chains: int = 4,
@@ -104,6 +107,7 @@ class MedLDARegressor(SupervisedTopics):
         )
         self.loss = loss
         self.epsilon = epsilon
+        self.holdout = holdout
 
     def _read_targets(self, y: Any, corpus: Corpus, missing: BoolArray) -> Targets:
         return _targets.read_numbers(y, corpus, missing)
@@ -116,8 +120,28 @@ class MedLDARegressor(SupervisedTopics):
 
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.intercept_, self._scale = targets.centre, targets.scale
-        known = _targets.known(targets, self.corpus_)
-        self._misses = _quantiles((targets.target - said)[known, 0]) if self.calibrate else np.zeros(0)
+        self._misses = self._miss_held_out(targets)
+
+    def _miss_held_out(self, targets: Targets) -> FloatArray:
+        """Quantiles of how far documents that a second model has not seen are from what it predicts."""
+        known = np.flatnonzero(_targets.known(targets, self.corpus_))
+        n_held = min(round(self.holdout * len(known)), _MOST_HELD)
+        if n_held == 0:
+            return np.zeros(0)
+        held = np.zeros(self.corpus_.n_docs, bool)
+        rng = np.random.default_rng(int(path_key(self.seed_, Purpose.HELD_OUT)))
+        held[rng.permutation(known)[:n_held]] = True
+        kept = any(chain.kept is not None for chain in self.chains_)
+        second = type(self)(**self.get_params()).set_params(
+            holdout=0.0, checkpoint_dir=None, verbose=0, random_state=self.seed_, max_iter=max(self.n_iter_, 1),
+            burn_in=self.burn_in if kept else None, keep_draws=None,
+        )  # fmt: skip
+        second._quiet = True
+        corpus = self.corpus_.keep_tokens(~np.repeat(held, self.corpus_.doc_lengths))
+        second._fit(second._problem(corpus, targets, self.seed_), ())
+        self.interrupted_ = self.interrupted_ or second.interrupted_
+        misses = targets.target[held] - second._values(self.corpus_.select(held))
+        return np.asarray(np.quantile(misses[:, 0], _PLACES, method="weibull"))
 
     @property
     def coef_(self) -> FloatArray:
@@ -156,8 +180,7 @@ class MedLDARegressor(SupervisedTopics):
     def predict_interval(self, X: Any, level: float = 0.9, **reading: Unpack[Reading]) -> FloatArray:
         """Limits between which the number of each document is expected, in the unit of ``y``.
 
-        They are as far from the prediction as numbers of training documents are from what is predicted for these as if
-        they were new: by topics found without their labels and their own words, and by weights refit without them.
+        They are as far from the prediction as numbers of documents are that a second fit has left out (``holdout``).
         The distance is the same for all documents, long or short.
 
         Parameters
@@ -177,12 +200,13 @@ class MedLDARegressor(SupervisedTopics):
         Raises
         ------
         InputError
-            If the model was fitted with ``calibrate=False``, which does not look at documents as if they were new.
+            If the model was fitted with ``holdout=0``.
 
         Examples
         --------
         >>> from topicloom import MedLDARegressor
-        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0, 4.0, 2.0] * 10)
+        >>> model = MedLDARegressor(2, holdout=0.5, random_state=0)
+        >>> model = model.fit(["good fine", "bad poor"] * 20, [5.0, 1.0, 4.0, 2.0] * 10)
         >>> model.predict_interval(["good fine", "poor"], level=0.5).shape
         (2, 2)
         """
@@ -191,7 +215,7 @@ class MedLDARegressor(SupervisedTopics):
         check_is_fitted(self, "seed_")
         check_level(level)
         if len(self._misses) == 0:
-            raise InputError("the model does not know how far it is off: fit with calibrate=True for intervals.")
+            raise InputError("the model does not know how far it is off; fit with holdout=0.2 for intervals.")
         limits = np.interp([(1 - level) / 2, (1 + level) / 2], _PLACES, self._misses)
         return np.asarray(self.predict(X, **reading)[:, None] + self._scale * limits)
 

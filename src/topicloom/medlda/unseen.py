@@ -15,7 +15,7 @@ from topicloom.engine.expected_counts import MAX_ITER, TOL, Ending, Words, expec
 from topicloom.engine.prior import DocumentPrior, Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import run_parallel
-from topicloom.medlda.refit import SQUARED, left_out, parts_left_out, refit
+from topicloom.medlda.refit import parts_left_out, refit
 from topicloom.medlda.state import MedState
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.product import product
@@ -69,7 +69,7 @@ def refit_chains(
     """Weights of each chain for the tasks that it ``serves``, and f [D, tasks] summed over the chains.
 
     Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks]. f of each of these is
-    of weights refit without it for squared loss, and otherwise without its part if there are ``parts`` of them.
+    of weights refit without its part of the documents, if there are several ``parts``.
     """
 
     def one(index: int) -> tuple[FloatArray, FloatArray]:
@@ -78,9 +78,7 @@ def refit_chains(
         asked = target[known][:, tasks], weight[known][:, tasks]
         eta = refit(share[known], *asked, losses[index])
         said = product(share, eta)
-        if losses[index] == SQUARED:
-            said[known] = left_out(share[known], eta, *asked)
-        elif parts > 1:
+        if parts > 1:
             said[known] = parts_left_out(share[known], *asked, losses[index], parts)
         return eta, said
 
