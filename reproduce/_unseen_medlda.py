@@ -119,7 +119,7 @@ def intervals_of_numbers(options: Options) -> str:
         for k in options.sizes([20]):
             for seed in range(options.runs):
                 train, test = _parts(corpus, seed)
-                model = MedLDARegressor(k, holdout=0.2, random_state=seed, **few).fit(train)
+                model = MedLDARegressor(k, random_state=seed, **few).fit(train).fit_intervals()
                 y = np.asarray(test.responses)
                 limits = [model.predict_interval(test, level) for level in LEVELS]
                 shares = [np.mean((low <= y) & (y <= high)) for low, high in (own.T for own in limits)]
