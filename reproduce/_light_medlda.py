@@ -31,7 +31,7 @@ class Options:
     runs: int = 1
     quick: bool = False
     repeated: str = "bbc"
-    seeds: int = 16
+    seeds: Sequence[int] = (16,)
 
     def sizes(self, own: Sequence[int]) -> list[int]:
         """Numbers of topics: as asked for, else the section's own."""

@@ -10,7 +10,7 @@ from topicloom import MedLDAClassifier
 from topicloom.corpus import Corpus
 from topicloom.errors import LostClassesWarning
 
-N_SEEDS, N_FOLDS, N_TOPICS = 16, 5, 20
+N_FOLDS, N_TOPICS = 5, 20
 
 
 def one_fit(k: int, train: Corpus, test: Corpus, seed: int, quick: bool) -> tuple[float, list[str], bool]:
@@ -29,15 +29,17 @@ def lost_classes(options: Options) -> str:
     """At the defaults, fold by fold."""
     corpus = load(options.data, options.repeated)
     part = np.random.default_rng(0).permutation(corpus.n_docs) % N_FOLDS
-    (k,), n_seeds = options.sizes([N_TOPICS])[:1], 2 if options.quick else options.seeds
+    (k,), seeds = options.sizes([N_TOPICS])[:1], [2] if options.quick else options.seeds
     rows: list[list[object]] = []
     for fold in range(N_FOLDS):
         train, test = corpus.select(part != fold), corpus.select(part == fold)
-        found = [one_fit(k, train, test, seed, options.quick) for seed in range(n_seeds)]
+        n_seeds, found = seeds[min(fold, len(seeds) - 1)], []
+        for seed in range(n_seeds):
+            found.append(one_fit(k, train, test, seed, options.quick))
+            note(f"{options.repeated}, fold {fold}, seed {seed}: {found[-1]}")
         accuracy = [own[0] for own in found]
         lost, warned = sum(bool(own[1]) for own in found), sum(own[2] for own in found)
         silent = sum(bool(own[1]) and not own[2] for own in found)
-        note(f"{options.repeated}, fold {fold}: {np.mean(accuracy):.3f}, {lost} lost, {warned} warnings")
         numbers = [f"{own:.3f}" for own in (np.mean(accuracy), min(accuracy))]
         rows.append([fold, n_seeds, *numbers, lost, warned, silent])
     return f"{options.repeated}, K = {k}.\n\n" + table(

@@ -80,6 +80,27 @@ def beside_lda(options: Options) -> str:
     return table(["corpus", "K", "MedLDA", "LDA and a linear model", "tf-idf and a linear model"], rows)
 
 
+def short_reviews(options: Options) -> str:
+    """The first words of a few reviews alone: K = 20, some documents to learn from and 2,000 others."""
+    rows: list[list[object]] = []
+    few = {"max_iter": 4, "burn_in": 2} if options.quick else {}
+    for name, (n, words) in zip(options.numbers, ((3000, 20), (1500, 15)), strict=False):
+        whole = load(options.data, name)
+        corpus = whole.keep_tokens(np.arange(whole.n_tokens) - whole.doc_ptr[whole.token_docs] < words)
+        for k in options.sizes([20]):
+            found = []
+            for seed in range(options.runs):
+                order = np.random.default_rng(seed).permutation(corpus.n_docs)
+                n_train = min(n, corpus.n_docs // 2)
+                train, test = corpus.select(order[:n_train]), corpus.select(order[n_train : n_train + 2000])
+                model = MedLDARegressor(k, random_state=seed, **few).fit(train)
+                found.append((model.score(test), lda_r2(k, train, test, seed), ridge_r2(train, test)))
+                note(f"{name}, {n} reviews of {words} words: {found[-1]}")
+            rows.append([name, n, words, *(" ".join(f"{own[i]:.3f}" for own in found) for i in range(3))])
+    heads = ["MedLDA", "LDA and ridge", "tf-idf and ridge"]
+    return table(["corpus", "reviews", "words", *heads], rows)
+
+
 def _cells(answer: AnyArray, truth: AnyArray) -> list[str]:
     """Micro-F1, macro-F1, and the share of documents without any label."""
     from sklearn.metrics import f1_score

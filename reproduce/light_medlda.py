@@ -26,14 +26,14 @@ from reproduce._light_medlda import (
     svm_accuracy,
 )
 from reproduce._lost_classes import lost_classes
-from reproduce._unseen_medlda import beside_lda, intervals_of_numbers, label_sets, topics_of_many
+from reproduce._unseen_medlda import beside_lda, intervals_of_numbers, label_sets, short_reviews, topics_of_many
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.medlda.sampler import COMPOSITIONS
 
 SECTIONS = (
     "binary", "multitask", "ovr", "labels", "logistic", "regression", "compositions", "steps", "rounds", "best",
-    "topics", "beside", "sets", "intervals", "lost",
+    "topics", "beside", "sets", "short", "intervals", "lost",
 )  # fmt: skip
 SAMPLERS = "mh", "dense"
 HEAD = ["K", "accuracy, mh", "s", "accuracy, dense", "s"]
@@ -208,6 +208,7 @@ PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "topics": ("Numbers of topics, at the defaults", topics_of_many),
     "beside": ("At the defaults, beside LDA with a linear model", beside_lda),
     "sets": ("Label sets, at the defaults", label_sets),
+    "short": ("Short reviews, at the defaults", short_reviews),
     "intervals": ("Intervals of numbers, at the defaults", intervals_of_numbers),
     "lost": ("Lost classes, at the defaults", lost_classes),
 }
@@ -222,7 +223,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--numbers", nargs="*", default=["movie_scale", "yelp"], help="corpora with responses")
     parser.add_argument("--others", nargs="*", default=["news16", "bbc"], help="more corpora with one class a document")
     parser.add_argument("--repeated", default="bbc", help="corpus that is fitted with many seeds")
-    parser.add_argument("--seeds", type=int, default=16, help="how many seeds, on each of five folds")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[16], help="how many, on each of its five folds")
     parser.add_argument("--topics", type=int, nargs="+", help="numbers of topics, in place of each section's own")
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=1, help="seeds that each entry is the mean over")
