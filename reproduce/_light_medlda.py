@@ -30,6 +30,8 @@ class Options:
     others: Sequence[str] = ("news16", "bbc")
     runs: int = 1
     quick: bool = False
+    repeated: str = "bbc"
+    seeds: Sequence[int] = (16,)
 
     def sizes(self, own: Sequence[int]) -> list[int]:
         """Numbers of topics: as asked for, else the section's own."""

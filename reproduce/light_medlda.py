@@ -25,14 +25,15 @@ from reproduce._light_medlda import (
     ridge_r2,
     svm_accuracy,
 )
-from reproduce._unseen_medlda import beside_lda, topics_of_many
+from reproduce._lost_classes import lost_classes
+from reproduce._unseen_medlda import beside_lda, intervals_of_numbers, label_sets, short_reviews, topics_of_many
 from topicloom.corpus import Corpus
 from topicloom.errors import InputError
 from topicloom.medlda.sampler import COMPOSITIONS
 
 SECTIONS = (
     "binary", "multitask", "ovr", "labels", "logistic", "regression", "compositions", "steps", "rounds", "best",
-    "topics", "beside",
+    "topics", "beside", "sets", "short", "intervals", "lost",
 )  # fmt: skip
 SAMPLERS = "mh", "dense"
 HEAD = ["K", "accuracy, mh", "s", "accuracy, dense", "s"]
@@ -206,6 +207,10 @@ PARTS: dict[str, tuple[str, Callable[[Options], str]]] = {
     "best": ("With our settings", best),
     "topics": ("Numbers of topics, at the defaults", topics_of_many),
     "beside": ("At the defaults, beside LDA with a linear model", beside_lda),
+    "sets": ("Label sets, at the defaults", label_sets),
+    "short": ("Short reviews, at the defaults", short_reviews),
+    "intervals": ("Intervals of numbers, at the defaults", intervals_of_numbers),
+    "lost": ("Lost classes, at the defaults", lost_classes),
 }
 
 
@@ -217,6 +222,8 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     parser.add_argument("--labels", default="reuters21578", help="corpus with label sets")
     parser.add_argument("--numbers", nargs="*", default=["movie_scale", "yelp"], help="corpora with responses")
     parser.add_argument("--others", nargs="*", default=["news16", "bbc"], help="more corpora with one class a document")
+    parser.add_argument("--repeated", default="bbc", help="corpus that is fitted with many seeds")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[16], help="how many, on each of its five folds")
     parser.add_argument("--topics", type=int, nargs="+", help="numbers of topics, in place of each section's own")
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=SECTIONS)
     parser.add_argument("--runs", type=int, default=1, help="seeds that each entry is the mean over")
@@ -224,13 +231,13 @@ def parse(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     given = parser.parse_args(arguments)
     if given.runs < 1:
         parser.error("--runs must be at least 1")
-    wanted = {given.classes, given.labels, *given.numbers, *given.others}
+    wanted = {given.classes, given.labels, given.repeated, *given.numbers, *given.others}
     missing = sorted(name for name in wanted if not (given.data / name).is_dir())
     if missing:
         parser.error(f"{given.data} has no folder {', '.join(missing)}")
     options = Options(
         given.data, given.classes, tuple(given.pair), given.labels, given.numbers, given.topics, given.others,
-        given.runs, given.quick,
+        given.runs, given.quick, given.repeated, given.seeds,
     )  # fmt: skip
     return options, [name for name in SECTIONS if name in given.sections]
 

@@ -80,8 +80,16 @@ def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     train, out = files / "train.csv", tmp_path / "m"
     assert "--task both: not known" in refused("fit-supervised", train, "--out", out, "--task", "both")
     assert "--epsilon is not for --task classes" in refused("fit-supervised", train, "--out", out, "--epsilon", "1")
-    assert "--loss is not for --task numbers" in refused(
-        "fit-supervised", train, "--out", out, "--task", "numbers", "--loss", "hinge"
+    numbers = ("fit-supervised", train, "--out", out, "--task", "numbers")
+    assert "--loss 'hinge' is not known; choose one of 'epsilon_insensitive', 'squared'" in refused(
+        *numbers, "--loss", "hinge"
+    )
+    assert "--class-weight is not for --task numbers" in refused(*numbers, "--class-weight", "balanced")
+    assert "--weight-column is read in place of --time-column here" in refused(
+        *numbers, "--response-column", "price", "--weight-column", "price", "--time-column", "price"
+    )
+    assert "--class-weight 2: give balanced, or CLASS=WEIGHT" in refused(
+        "fit-supervised", train, "--out", out, "--class-weight", "2"
     )
     for task, role in (("classes", "label"), ("numbers", "response")):
         message = refused("fit-supervised", train, "--out", out, "--task", task)
@@ -91,3 +99,36 @@ def test_what_is_refused(files: Path, tmp_path: Path) -> None:
     assert "--rule and --n-labels are for" in refused("predict", files / "classes", train, "--rule", "count")
     assert "give a file of them" in refused("evaluate", files / "classes")
     assert "--probabilities needs" in refused("predict", files / "numbers", train, "--probabilities")
+
+
+def test_weights_of_classes_and_documents(files: Path, tmp_path: Path) -> None:
+    """As of the models, which keep no trace of the column of weights."""
+    table = tmp_path / "weighted.csv"
+    rows = list(csv.DictReader((files / "train.csv").read_text().splitlines()))
+    with table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "weight"])
+        writer.writeheader()
+        writer.writerows([row | {"weight": d % 4} for d, row in enumerate(rows)])
+    how = ["-k", "4", "--sweeps", "6", "--burn-in", "3", "--json", "--quiet"]
+    of_documents = ["--weight-column", "weight", *how]
+    done = run("fit-supervised", table, "-o", tmp_path / "classes", "--label-column", "kind", *of_documents,
+               "--class-weight", "water=3", "--class-weight", "money=0.5", "--no-calibrate")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    model = topicloom.load(tmp_path / "classes")
+    assert model.class_weight == {"water": 3.0, "money": 0.5}
+    assert model.calibrate is False
+    assert model.corpus_.responses is None
+    given = {"n_components": 4, "max_iter": 6, "burn_in": 3, "random_state": 0, "calibrate": False}
+    corpus = topicloom.read(files / "train.csv", label_column="kind")
+    same = topicloom.MedLDAClassifier(class_weight={"water": 3.0, "money": 0.5}, **given)
+    assert same.fit(corpus, sample_weight=np.arange(60) % 4).fingerprint_ == model.fingerprint_
+    done = run("fit-supervised", table, "-o", tmp_path / "balanced", "--label-column", "kind", *how,
+               "--class-weight", "balanced")  # fmt: skip
+    assert topicloom.load(tmp_path / "balanced").class_weight == "balanced"
+    done = run("fit-supervised", table, "-o", tmp_path / "numbers", "--response-column", "price", *of_documents,
+               "--task", "numbers", "--loss", "squared")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    numbers = topicloom.load(tmp_path / "numbers")
+    assert (numbers.loss, numbers.corpus_.times) == ("squared", None)
+    assert numbers._training_targets().weight.tolist() == [d % 4 for d in range(60)]
+    assert run("predict", tmp_path / "numbers", files / "test.csv").exit_code == 0

@@ -29,10 +29,10 @@ def file_mutations(base_name: str, file: str, arrays: Arrays, info: dict[str, An
 
 _TEXT_ARRAYS = ("vocabulary", "ids", "labels", "classes", "collections", "alphabet", "groups")
 _ANY_SIGN = re.compile(
-    r"log_joint|log_likelihood|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen|draws_(one|several)|^means$"
+    r"log_joint|log_likelihood|log_pi|phi$|log_step|eta$|etas|meta|calibration|unit|target$|^value|changes|unseen|^misses$|draws_(one|several)|^means$"
 )
 _ANY_NUMBER = re.compile(r"^(value|values|changes)$")
-_MAY_LACK = re.compile(r"trace_(\d_)?(agreement|acceptance|log_likelihood|probes|topic_sizes)$")
+_MAY_LACK = re.compile(r"^misses$|trace_(\d_)?(agreement|acceptance|log_likelihood|probes|topic_sizes)$")
 _VARIATIONAL = re.compile("variational|stream|compound vem")
 _CONVERGES = re.compile("variational|stream|compound vem|hmm (numbers )?em")
 _HUGE = 2**31 - 1  # or as much as the type holds

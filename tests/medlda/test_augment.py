@@ -108,11 +108,29 @@ def test_polya_gamma_cumulants(z: float) -> None:
 # -- the losses ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "squared"])
 @pytest.mark.parametrize(("y", "here"), [(1.0, 0.4), (1.0, 1.7), (-1.0, 0.6), (-1.0, -2.0)])
 def test_the_augmented_variables_stand_for_the_loss(loss: str, y: float, here: float) -> None:
     """E exp(q(f) − q(f₀)) over draws given f₀, with q = pull f − ½ curve f², is the loss's own ratio."""
     assert worst_ratio(augment.augment, loss, y, here) < Z_LIMIT
+
+
+def test_the_squared_loss_is_quadratic_as_it_is() -> None:
+    assert squared_error(augment.augment) < 1e-12
+
+
+def squared_error(draw) -> float:
+    """The largest error of q(f) − q(f₀) beside the loss's own difference, where nothing is to be drawn."""
+    y, w, f = (np.random.default_rng(7).normal(size=(20, 2)) for _ in range(3))
+    pull, curve = np.full(y.shape, np.nan), np.full(y.shape, np.nan)
+    supervision = Supervision(y, np.abs(w), LOSSES["squared"], 0.3)  # ε is not for this loss
+    draw((0, 20), np.arange(21), supervision, f, path_key(85), pull, curve)
+    worst = 0.0
+    for other in (f - 1.3, f + 0.4, f + 6.0):
+        found = pull * (other - f) - 0.5 * curve * (other**2 - f**2)
+        exact = mo.log_losses("squared", 0.3, y, np.abs(w), other) - mo.log_losses("squared", 0.3, y, np.abs(w), f)
+        worst = max(worst, float(np.abs(found - exact).max()))
+    return worst
 
 
 def worst_ratio(draw, loss: str, y: float, here: float, n: int = 40_000) -> float:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import topicloom
 from tests.medlda.test_model import Data, classifier, regressor
@@ -15,6 +16,7 @@ from topicloom.medlda import unseen
 from topicloom.medlda.refit import LOGISTIC, PRECISION, SOFTMAX, SQUARED, refit
 from topicloom.medlda.thresholds import best_thresholds
 from topicloom.medlda.unseen import unseen_shares
+from topicloom.numerics.rng import Purpose, path_key
 
 FEW: dict[str, Any] = {"max_iter": 6, "burn_in": None}
 
@@ -60,7 +62,7 @@ def objective(eta: Any, share: Any, target: Any, weight: Any, loss: int) -> floa
         losses = weight * np.logaddexp(0, -target * f)
     else:
         losses = 0.5 * weight * (target - f) ** 2
-    return float(losses.sum() + 0.5 * PRECISION * np.sum(eta**2))
+    return float(losses.sum() + 0.5 * PRECISION[loss] * np.sum(eta**2))
 
 
 @pytest.mark.parametrize("loss", [SOFTMAX, LOGISTIC, SQUARED])
@@ -84,8 +86,53 @@ def test_refit_weights_are_at_the_minimum(loss: int) -> None:
     assert np.abs(refit(share, target, np.ones(target.shape), loss) - eta).max() > 1e-3
     if loss == SQUARED:
         w = weight[:, 0]
-        exact = np.linalg.solve((share.T * w) @ share + PRECISION * np.eye(5), (share.T * w) @ target)
+        exact = np.linalg.solve((share.T * w) @ share + PRECISION[loss] * np.eye(5), (share.T * w) @ target)
         np.testing.assert_allclose(eta, exact, rtol=1e-8)
+
+
+def test_intervals_have_the_probability_that_is_asked_for(data: Data) -> None:
+    model = regressor(n_chains=2, **FEW).fit(data.X[data.train], data.numbers[data.train])
+    with pytest.raises(InputError, match=r"call fit_intervals\(\) first"):
+        model.predict_interval(data.X)
+    model.fit_intervals(0.4)
+    values, truth = model.predict(data.X[data.test]), data.numbers[data.test]
+    for level in (0.5, 0.9):
+        limits = model.predict_interval(data.X[data.test], level)
+        assert limits.shape == (80, 2)
+        np.testing.assert_allclose(np.ptp(limits, axis=1), np.ptp(limits[0]))
+        assert np.all(limits[:, 0] < values)
+        assert np.all(values < limits[:, 1])
+        inside = int(((limits[:, 0] < truth) & (truth < limits[:, 1])).sum())
+        assert 1e-7 < stats.binom.cdf(inside, 80, level) < 1 - 1e-7
+    with pytest.raises(InputError, match="level=0 must lie between 0 and 1"):
+        model.predict_interval(data.X[:1], 0)
+    few = regressor(**FEW).fit(data.X[:20], data.numbers[:20])
+    with pytest.raises(InputError, match=r"holdout=0\.02 of 19 documents is none"):
+        few.fit_intervals(0.02)
+    with pytest.raises(InputError, match="holdout"):
+        few.fit_intervals(1.0)
+
+
+def test_intervals_are_those_of_documents_that_were_held_out(data: Data, tmp_path: Any) -> None:
+    """Of known documents alone; kept in files, and learned alike by a model from files."""
+    y = np.where(np.arange(260) % 9 == 1, np.nan, data.numbers)
+    model = regressor(checkpoint_dir=tmp_path / "run", **FEW).fit(data.X, y).fit_intervals(0.3)
+    seen = [model.predict_interval(data.X)]
+    rng = np.random.default_rng(int(path_key(model.seed_, Purpose.HELD_OUT)))
+    known = np.flatnonzero((data.X.sum(axis=1) > 0) & ~np.isnan(y))
+    held = np.isin(np.arange(260), rng.permutation(known)[: round(0.3 * len(known))])
+    second = regressor(**FEW).fit(np.where(held[:, None], 0, data.X), y)
+    assert second.intercept_ == model.intercept_
+    misses = np.quantile(y[held] - second.predict(data.X[held]), [0.1, 0.9], method="weibull")
+    limits = model.predict(data.X)[:, None] + misses
+    np.testing.assert_allclose(model.predict_interval(data.X, 0.8), limits, rtol=1e-9)
+    model.save(tmp_path / "model")
+    again = topicloom.load(tmp_path / "model")
+    assert again.fingerprint_ == model.fingerprint_
+    seen.append(again.predict_interval(data.X))
+    seen.append(topicloom.load(tmp_path / "run").fit_intervals(0.3).predict_interval(data.X))
+    for found in seen[1:]:
+        np.testing.assert_array_equal(found, seen[0])
 
 
 def test_weights_are_those_of_unseen_shares(data: Data) -> None:
@@ -115,18 +162,25 @@ def test_probabilities_of_classes_are_softmax(data: Data) -> None:
 
 
 def test_thresholds_have_the_largest_f1() -> None:
+    """Of a column with many documents its own, of one with few that of all columns together."""
     rng = np.random.default_rng(1)
     positive = rng.random((60, 4)) < np.array([0.5, 0.3, 0.9, 0.05])
     scores = np.round(rng.normal(0, 1, (60, 4)) + positive, 1)  # with ties
+
+    def f1(threshold: float, columns: Any) -> float:
+        chosen, own = scores[:, columns] > threshold, positive[:, columns]
+        return float(2 * (chosen & own).sum() / (chosen.sum() + own.sum()))
+
     found = best_thresholds(scores, positive)
-
-    def f1(c: int, threshold: float) -> float:
-        chosen = scores[:, c] > threshold
-        return 2 * (chosen & positive[:, c]).sum() / (chosen.sum() + positive[:, c].sum())
-
+    shared, number = found[3], positive.sum(axis=0)  # too few documents have it
+    assert f1(shared, slice(None)) == pytest.approx(max(f1(t, slice(None)) for t in [*scores.ravel(), -9.0]))
     for c in range(3):
-        assert f1(c, found[c]) == pytest.approx(max(f1(c, t) for t in [*scores[:, c], -9.0]))
-    assert found[3] == 0  # too few documents have it
+        own = shared + (found[c] - shared) * (number[c] + 300) / number[c]
+        assert f1(own - 1e-9, c) == pytest.approx(max(f1(t, c) for t in [*scores[:, c], -9.0]))
+        assert abs(found[c] - shared) <= abs(own - shared)
+    many = best_thresholds(np.repeat(scores, 4000, axis=0), np.repeat(positive, 4000, axis=0))
+    assert f1(many[0], 0) == pytest.approx(max(f1(t, 0) for t in scores[:, 0]))
+    assert np.all(best_thresholds(scores, np.zeros((60, 4), bool)) == 0)
 
 
 def test_scores_of_label_sets_are_moved_to_their_thresholds(data: Data) -> None:
@@ -135,8 +189,14 @@ def test_scores_of_label_sets_are_moved_to_their_thresholds(data: Data) -> None:
     known, target = data.X.sum(axis=1) > 0, plain._training_targets().target
     shares = [unseen_shares(model.corpus_, chain.state, chain.prior, 1) for chain in model.chains_]
     etas = [refit(own[known], target[known], np.ones((259, 4)), LOGISTIC) for own in shares]
-    said = (shares[0] @ etas[0] + shares[1] @ etas[1]) / 2
-    thresholds = best_thresholds(said[known], target[known] > 0)
+    said, part = np.zeros((259, 4)), np.arange(259) % 3
+    for own in range(3):  # by weights that do not know the documents
+        rest = part != own
+        for share in (share[known] for share in shares):
+            said[~rest] += (
+                share[~rest] @ refit(share[rest], target[known][rest], np.ones((rest.sum(), 4)), LOGISTIC) / 2
+            )
+    thresholds = best_thresholds(said, target[known] > 0)
     for found, eta in zip(model._etas, etas, strict=True):
         np.testing.assert_allclose(found, eta - thresholds, rtol=1e-6, atol=1e-8)
 
@@ -232,3 +292,20 @@ def test_draws_of_the_weights_are_kept(data: Data) -> None:
     plain = regressor(n_chains=2, calibrate=False).fit(data.X, data.numbers)
     np.testing.assert_allclose(kept, plain._scale * plain._etas[0].T, rtol=1e-5)
     np.testing.assert_allclose(model.draws_["largest"], model.draws_["coef"].max(axis=(2, 3)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("multi_class", ["multitask", "ovr"])
+def test_intervals_of_the_weights(data: Data, multi_class: str) -> None:
+    """Of each task those of the chain that ``coef_`` shows."""
+    how = {"max_iter": 40, "burn_in": 2, "thin": 2, "calibrate": False, "n_chains": 2, "multi_class": multi_class}
+    model = classifier(keep_draws="coef", **how).fit(data.X, data.names)
+    found = model.coef_interval()
+    np.testing.assert_allclose(found.mean, model.coef_, rtol=1e-5)
+    kept = model.draws_["coef"]
+    for task in range(3):
+        own = kept[model._best_of(0), :, task] if multi_class == "multitask" else kept[model._best_of(task), :, 0]
+        limits = np.quantile(own.astype(np.float64), [0.05, 0.95], axis=0, method="weibull")
+        np.testing.assert_allclose([found.lower[task], found.upper[task]], limits, rtol=1e-12)
+    assert np.all(model.coef_interval(0.5).lower >= found.lower)
+    with pytest.raises(InputError, match='fit with keep_draws="coef" for intervals'):
+        classifier(**FEW).fit(data.X, data.names).coef_interval()

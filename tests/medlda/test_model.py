@@ -174,7 +174,7 @@ def test_the_precision_goes_with_the_loss() -> None:
 
     many, few = targets(10_000, 20), targets(800, 20)
     assert MedLDAClassifier(loss_weight=102.4)._precision(many) == pytest.approx(4096)
-    assert MedLDAClassifier(20)._precision(few) == pytest.approx(102.4 * 400 / 20)
+    assert MedLDAClassifier(20)._precision(few) == pytest.approx(102.4 * 560 / 20)
     assert MedLDAClassifier(400)._precision(few) == pytest.approx(1024)
     assert MedLDAClassifier(20)._precision(targets(800, 80)) == pytest.approx(1024)  # 10 documents per class
     assert MedLDAClassifier(loss="logistic")._precision(many) == MedLDARegressor()._precision(many) == 1

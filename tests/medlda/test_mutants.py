@@ -16,6 +16,7 @@ from tests.medlda import test_augment, test_sampler
 from tests.oracles import lda as oracle
 from tests.oracles import medlda as mo
 from topicloom.medlda import sampler as medlda
+from topicloom.medlda.sampler import Options
 
 OUT = "                slope_without[c] = slope[c] + bend[c] * leaving[c]\n"
 MOVED = "                    slope[c] = slope_without[c] - bend[c] * joining[c]\n"
@@ -168,6 +169,23 @@ def test_wrong_losses_are_rejected(name: str) -> None:
     loss, changes = LOSSES[name]
     wrong = compiled_mutant("medlda.augment", *changes).augment
     assert loss_error(wrong, loss) > 8
+
+
+SQUARED = {
+    "pull without λ": [("pull[d, c] = w * y\n", "pull[d, c] = y\n")],
+    "half the curvature": [("curve[d, c] = w\n", "curve[d, c] = 0.5 * w\n")],
+}
+
+
+@pytest.mark.parametrize("name", SQUARED)
+def test_wrong_squared_losses_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the formula alone, and by whole sweeps."""
+    wrong = compiled_mutant("medlda.augment", *SQUARED[name])
+    assert test_augment.squared_error(wrong.augment) > 0.1
+    put_in_place(monkeypatch, "medlda.augment", wrong)
+    case = mo.grid_case("squared")
+    case = case._replace(weight=4 * case.weight)
+    assert test_sampler.sweeps_p_value(case, Options("dense"), 6000) < REJECT
 
 
 # -- weights -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from tests.oracles import lda as oracle
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior, make_prior
 
+NUMBERS = ("epsilon_insensitive", "squared")  # losses of numbers; all others are of −1 and 1
+
 
 def means(corpus: Corpus, z: np.ndarray, n_topics: int) -> np.ndarray:
     """z̄ [D, K]; zeros for a document without words."""
@@ -27,6 +29,8 @@ def log_losses(loss: str, epsilon: float, target: np.ndarray, weight: np.ndarray
         return -2 * weight * np.maximum(0, 1 - target * value)
     if loss == "logistic":
         return weight * np.log(expit(target * value))
+    if loss == "squared":
+        return -0.5 * weight * (target - value) ** 2
     return -2 * weight * np.maximum(0, np.abs(target - value) - epsilon)
 
 
@@ -157,5 +161,5 @@ class Grid:
 def grid_case(loss: str) -> Case:
     corpus = oracle.tiny_corpus([[0, 1], [], [1, 1]], 2)
     prior = make_prior(np.array([0.6, 0.9]), np.array([0.4, 0.7]), 3)
-    target = np.array([[1.0], [1.0], [-1.0]]) if loss != "epsilon_insensitive" else np.array([[0.8], [0.0], [-0.5]])
+    target = np.array([[0.8], [0.0], [-0.5]]) if loss in NUMBERS else np.array([[1.0], [1.0], [-1.0]])
     return Case(corpus, prior, target, np.array([[1.6], [1.0], [0.7]]), loss=loss)

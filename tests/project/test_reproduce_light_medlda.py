@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_section_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     light_medlda.main(
         ["--data", str(data), "--classes", "classes", "--pair", "c0", "c1", "--labels", "sets", "--numbers", "numbers",
-         "--others", "--quick", "--runs", "2"]
+         "--others", "--repeated", "classes", "--quick", "--runs", "2"]
     )  # fmt: skip
     text = capsys.readouterr().out
     for title, _ in light_medlda.PARTS.values():

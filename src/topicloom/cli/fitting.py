@@ -53,10 +53,10 @@ def read_for(model: Any, input: list[Path], out: Path, reading: Reading, cutting
     return corpus
 
 
-def fit_to(model: Any, corpus: "Corpus", out: Path) -> None:
+def fit_to(model: Any, corpus: "Corpus", out: Path, **given: Any) -> None:
     """Fit a model that keeps its run in ``out``."""
     try:
-        model.fit(corpus)
+        model.fit(corpus, **given)
     except KeyboardInterrupt:
         tell_stopped(out, None)
 

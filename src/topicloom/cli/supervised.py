@@ -3,7 +3,7 @@
 import json as json_text
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,11 +39,32 @@ class Supervision:
         Option(help="Independent chains, whose predictions are averaged (default: 1 for classes, 4 for numbers)."),
     ] = None
     seed: Annotated[int, Option(help="Seed of the random numbers; the same seed gives the same model.")] = 0
-    loss: Annotated[str | None, Option(help="Loss for classes: hinge or logistic.")] = None
+    loss: Annotated[
+        str | None,
+        Option(help="Loss for classes: hinge or logistic. For numbers: epsilon_insensitive or squared."),
+    ] = None
     loss_weight: Annotated[float | None, Option(help="Weight of the loss relative to the words.")] = None
     weight_precision: Annotated[float | None, Option(help="Prior precision of the classifier's weights.")] = None
     multi_class: Annotated[
         str | None, Option(help="How several classes are learned: multitask or ovr (one against the rest).")
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        Option(
+            metavar="balanced|CLASS=WEIGHT",
+            help="Weight of a class's own documents in the loss, one option per class; or balanced.",
+        ),
+    ] = None
+    weight_column: Annotated[
+        str | None, Option(help="Column that holds a weight for each document's loss, 0 or more.")
+    ] = None
+    calibrate: Annotated[
+        bool | None,
+        Option(
+            "--calibrate/--no-calibrate",
+            help="Refit the classifier's weights on topics found as for new documents (the default).",
+            show_default=False,
+        ),
     ] = None
     epsilon: Annotated[float | None, Option(help="Largest error of a number that costs nothing.")] = None
     sampler: Annotated[str, Option(help="Sampler: auto, mh or dense.")] = "auto"
@@ -55,12 +76,14 @@ class Supervision:
 
         if self.task not in ("classes", "numbers"):
             raise InputError(f"--task {self.task}: not known; choose classes or numbers.")
-        wrong = ("epsilon",) if self.task == "classes" else ("loss", "multi_class")
+        wrong = ("epsilon",) if self.task == "classes" else ("multi_class", "class_weight")
         for name in wrong:
             if getattr(self, name) is not None:
                 raise InputError(f"--{name.replace('_', '-')} is not for --task {self.task}; leave it out.")
-        names = ("loss", "multi_class", "epsilon", "loss_weight", "weight_precision")
+        names = ("loss", "multi_class", "epsilon", "loss_weight", "weight_precision", "calibrate")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.class_weight is not None:
+            given["class_weight"] = _class_weights(self.class_weight)
         if self.topics is not None:
             given["n_components"] = self.topics
         if self.chains is not None:
@@ -71,6 +94,51 @@ class Supervision:
             sampler=self.sampler, n_shards=self.shards, checkpoint_every=self.checkpoint_every, **given, **others,
         )  # fmt: skip
         return model
+
+    def reading_weights(self, cutting: Cutting) -> Cutting:
+        """Options by which the column of weights is read, too: as numbers, in a role that this task has no use for."""
+        if self.weight_column is None:
+            return cutting
+        role = self._weight_role
+        if getattr(cutting, f"{role}_column") is not None:
+            raise InputError(f"--weight-column is read in place of --{role}-column here; leave the latter out.")
+        columns: dict[str, Any] = {f"{role}_column": self.weight_column}
+        return replace(cutting, **columns)
+
+    def take_weights(self, corpus: "Corpus") -> tuple["Corpus", Any]:
+        """The corpus without the column of weights, and the weights."""
+        if self.weight_column is None:
+            return corpus, None
+        role = self._weight_role
+        weights = getattr(corpus, f"{role}s")
+        if weights is not None and weights.dtype.kind not in "iuf":
+            raise InputError(f"--weight-column {self.weight_column}: it holds dates, expected numbers.")
+        reading = dict(corpus.reading or {})
+        command = dict(reading.get("command", {}))
+        command["options"] = {k: v for k, v in command.get("options", {}).items() if k != f"{role}_column"}
+        known = {k: v for k, v in reading.items() if k not in (role, f"{role}_column")} | {"command": command}
+        emptied: dict[str, Any] = {"reading": known, f"{role}s": None}
+        return replace(corpus, **emptied), weights
+
+    @property
+    def _weight_role(self) -> str:
+        return "response" if self.task == "classes" else "time"
+
+
+def _class_weights(given: list[str]) -> Any:
+    """ "balanced", or weights by class."""
+    if given == ["balanced"]:
+        return "balanced"
+    weights: dict[str, float] = {}
+    for entry in given:
+        name, _, number = entry.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise InputError(f"--class-weight {entry}: give balanced, or CLASS=WEIGHT once per class.")
+    return weights
 
 
 def fit_supervised(
@@ -90,14 +158,15 @@ def fit_supervised(
     Checkpoints are kept in DIR; `topicloom resume DIR` continues from the last one.
     """
     model = supervision.build(checkpoint_dir=out, n_jobs=jobs, verbose=0 if quiet else 1)
-    corpus = read_for(model, input, out, reading, cutting, quiet)
+    read = read_for(model, input, out, reading, supervision.reading_weights(cutting), quiet)
+    corpus, weights = supervision.take_weights(read)
     targets, option = (corpus.labels, "label") if supervision.task == "classes" else (corpus.responses, "response")
     if targets is None:
         raise InputError(
             f"the documents have no {option}s to learn from; name the column that holds them with --{option}-column."
             + reading.columns_of(input)
         )
-    fit_to(model, corpus, out)
+    fit_to(model, corpus, out, sample_weight=weights)
 
     def shown() -> None:
         rows = [[str(name), str(k), f"{weight:.2f}", words] for name, k, weight, words in model.class_topic_rows(2, 8)]

@@ -67,7 +67,7 @@ def draw_interval(draws: AnyArray, level: float = 0.9) -> Interval:
     >>> found.lower, found.upper
     (array([0.1]), array([0.3]))
     """
-    _check_level(level)
+    check_level(level)
     values = as_numbers("draws", draws)
     if values.ndim < 2 or len(values) == 0:
         raise InputError(f"draws has shape {values.shape}; give at least one draw, of one quantity or more.")
@@ -198,6 +198,6 @@ def _check_draws(draws: AnyArray) -> FloatArray:
     return values
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
     if not 0 < check_number("level", level, 0.0, 1.0) < 1:
         raise InputError(f"level={level} must lie between 0 and 1, for instance 0.9.")

@@ -10,8 +10,10 @@ of it, f = Σ_k η_k n_dk/N_d:
     logistic     (1 + e^{−y f})^{−λ}                    ω ~ PG(λ, f)                  λ y / 2         ω
     ε-insensitive, exp(−2λ max(0, |y − f| − ε))         ξ₁ ~ IG(1/(λ|y − f − ε|)),    λ² (ξ₁ (y − ε)  λ² (ξ₁ + ξ₂)
                                                         ξ₂ ~ IG(1/(λ|f − y − ε|))         + ξ₂ (y + ε))
+    squared      exp(−½ λ (y − f)²)                     none                          λ y             λ
 
-with y = ±1, or a number for the last, and inverse Gaussian variables of shape 1 (LightMedLDA eqs. 8, 10, 14, 31).
+with y = ±1, or a number for the last two, and inverse Gaussian variables of shape 1 (LightMedLDA eqs. 8, 10, 14, 31).
+The squared loss is that of supervised LDA: a normal distribution of y around f, of precision λ.
 
 Each document has a stream of its own, so that no cut of the documents into parts changes a draw.
 """
@@ -27,7 +29,7 @@ from topicloom.numerics.jit import kernel
 from topicloom.numerics.rng import combine, fill_stream, uniform
 from topicloom.numerics.variates import gamma, log_gamma, normal
 
-HINGE, LOGISTIC, EPSILON_INSENSITIVE = 0, 1, 2
+HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED = 0, 1, 2, 3
 _TERMS = 6
 _SMALL = 0.03
 _FAR = 1000.0  # a tilt beyond which the sum would be long, and its limit is exact to the last bit
@@ -119,6 +121,9 @@ def augment(
             elif loss == LOGISTIC:
                 pull[d, c] = 0.5 * w * y
                 curve[d, c] = polya_gamma(stream, w, f)
+            elif loss == SQUARED:
+                pull[d, c] = w * y
+                curve[d, c] = w
             else:
                 above = inverse_gaussian(stream, w * abs(y - f - epsilon))
                 below = inverse_gaussian(stream, w * abs(f - y - epsilon))
@@ -133,6 +138,8 @@ def log_pseudo_likelihood(loss: int, epsilon: float, y: float, w: float, f: floa
         return -2.0 * w * max(0.0, 1.0 - y * f)
     if loss == LOGISTIC:
         return -w * (log1p(exp(-y * f)) if y * f > -30.0 else -y * f)
+    if loss == SQUARED:
+        return -0.5 * w * (y - f) * (y - f)
     return -2.0 * w * max(0.0, abs(y - f) - epsilon)
 
 

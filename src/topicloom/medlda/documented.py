@@ -3,7 +3,7 @@
 SHARED = """
 weight_precision : float, optional
     ν, the prior precision of the weights η. None is 1, and for the hinge loss (λ/1.6)² or, with few documents for many
-    topics, λn/K: n is the lesser of half the documents and ten times the mean number per class. It is a quarter of
+    topics, λn/K: n is the lesser of 0.7 times the documents and 14 times the mean number per class. It is a quarter of
     (λ/1.6)² at the least.
 calibrate : bool, default=True
     Whether to refit the weights on topics of the training documents that are found as if these were new: without their

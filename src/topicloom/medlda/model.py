@@ -61,7 +61,8 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     loss_weight : float, default=102.4
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), optional
-        β, from 1e-12 to 1e12. None is 0.1.
+        β, from 1e-12 to 1e12. None is 0.1, and with few words for many topics N/(5KV) for N tokens and V words, 0.03 at
+        the least.
     {shared}
     n_chains : int, default=1
         Independent chains, whose predictions are averaged.
@@ -133,10 +134,13 @@ class MedLDAClassifier(ReportedLabels, SupervisedTopics):
     def _refit_loss(self, n_tasks: int) -> int:
         return SOFTMAX if self._kind == "multiclass" and n_tasks > 1 else LOGISTIC
 
+    def _has_thresholds(self) -> bool:
+        return bool(self.calibrate and self._kind == "multilabel" and self.loss == "hinge")
+
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.classes_, known = targets.classes, _targets.known(targets, self.corpus_)
         positive = targets.target[known] > 0
-        if self.calibrate and self._kind == "multilabel" and self.loss == "hinge":
+        if self._has_thresholds():
             thresholds = best_thresholds(said[known], positive)
             said = said - thresholds
             for index, eta in enumerate(self._etas):  # shares sum to 1, so this moves each score

@@ -1,17 +1,19 @@
 """Supervised topics: MedLDA for numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
+from topicloom.corpus._checks import check_number
 from topicloom.corpus.corpus import Corpus
 from topicloom.corpus.inputs import Reading
 from topicloom.engine.estimator import parameters
 from topicloom.engine.estimator.documented import CHAINS, RUN, TOPICS, documented
 from topicloom.engine.estimator.explained import Parts, Target
+from topicloom.errors import InputError, counted
 from topicloom.files.checks import Contents
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
@@ -19,6 +21,11 @@ from topicloom.medlda.documented import SHARED
 from topicloom.medlda.refit import SQUARED
 from topicloom.medlda.supervised import SupervisedTopics
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.numerics.rng import Purpose, path_key
+
+_PLACES = np.linspace(0.0, 1.0, _stored_checks.N_MISSES)  # of the quantiles of misses
+
+_MOST_HELD = 2000  # documents that a second fit leaves out: enough for any interval
 
 
 @documented(shared=SHARED, run=RUN, topics=TOPICS, chains=CHAINS)
@@ -31,10 +38,11 @@ class MedLDARegressor(SupervisedTopics):
     ----------
     n_components : int, default=10
         Number of topics K.
-    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
-        Errors up to ``epsilon`` are free, larger ones count by their size.
+    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
+        With "epsilon_insensitive" errors up to ``epsilon`` are free, larger ones count by their size. "squared" is that
+        of supervised LDA: numbers are normal around the prediction, with precision λ.
     epsilon : float, default=0.001
-        Error without loss, in the unit of ``y``.
+        Error without loss of "epsilon_insensitive", in the unit of ``y``.
     loss_weight : float, default=30
         λ, the weight of a document's loss beside its words.
     topic_word_prior : float or array of shape (n_words,), default=0.3
@@ -74,7 +82,7 @@ class MedLDARegressor(SupervisedTopics):
     _TARGET: ClassVar[str] = "response"
 
     _CHECKS: ClassVar[Mapping[str, parameters.Check]] = {
-        "loss": parameters.choice(("epsilon_insensitive",)),
+        "loss": parameters.choice(("epsilon_insensitive", "squared")),
         "epsilon": parameters.number(0.0, _targets.LARGEST),
     }
 
@@ -83,7 +91,7 @@ class MedLDARegressor(SupervisedTopics):
         self,
         n_components: int = 10,
         *,
-        loss: Literal["epsilon_insensitive"] = "epsilon_insensitive",
+        loss: Literal["epsilon_insensitive", "squared"] = "epsilon_insensitive",
         epsilon: float = 1e-3,
         loss_weight: float = 30.0,
         topic_word_prior: float | Sequence[float] | AnyArray | None = 0.3,
@@ -107,6 +115,7 @@ class MedLDARegressor(SupervisedTopics):
 
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         self.intercept_, self._scale = targets.centre, targets.scale
+        self._misses = np.zeros(0)
 
     @property
     def coef_(self) -> FloatArray:
@@ -141,6 +150,105 @@ class MedLDARegressor(SupervisedTopics):
         """
         check_is_fitted(self, "seed_")
         return self.intercept_ + self._scale * self._values(self._new_corpus(X, reading))[:, 0]
+
+    def fit_intervals(self, holdout: float = 0.2) -> Self:
+        """Learn how far predictions are off, from documents that a second fit has not seen.
+
+        The second fit is as this one, with some of the documents held out. It takes about as long. Predictions stay as
+        they are. Save the model again afterwards to keep what was learned; ``fit`` and ``resume`` forget it.
+
+        Parameters
+        ----------
+        holdout : float, default=0.2
+            Share of the documents that are held out, from 0.01 to 0.9: of those with words and a number, 2,000 at most.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If no document would be held out.
+        KeyboardInterrupt
+            If the second fit is stopped. The model is then as it was.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0, 4.0, 2.0] * 10)
+        >>> low, high = model.fit_intervals().predict_interval(["good fine"])[0]
+        >>> bool(low < 4.5 < high)
+        True
+        """
+        check_is_fitted(self, "seed_")
+        share, targets = check_number("holdout", holdout, 0.01, 0.9), self._training_targets()
+        known = np.flatnonzero(_targets.known(targets, self.corpus_))
+        n_held = min(round(share * len(known)), _MOST_HELD)
+        if n_held == 0:
+            raise InputError(f"holdout={holdout} of {counted(len(known), 'documents')} is none; give a larger share.")
+        held = np.zeros(self.corpus_.n_docs, bool)
+        rng = np.random.default_rng(int(path_key(self.seed_, Purpose.HELD_OUT)))
+        held[rng.permutation(known)[:n_held]] = True
+        second = self._without(held)
+        misses = targets.target[held] - second._values(self.corpus_.select(held))
+        self._misses = np.asarray(np.quantile(misses[:, 0], _PLACES, method="weibull"))
+        return self
+
+    def _without(self, held: BoolArray) -> "MedLDARegressor":
+        """A model as this one, of all other documents; units are the same."""
+        kept = any(chain.kept is not None for chain in self.chains_)
+        second = type(self)(**self.get_params()).set_params(
+            checkpoint_dir=None, verbose=0, random_state=self.seed_, max_iter=max(self.n_iter_, 1),
+            burn_in=self.burn_in if kept else None, keep_draws=None,
+        )  # fmt: skip
+        second._quiet = True
+        corpus = self.corpus_.keep_tokens(~np.repeat(held, self.corpus_.doc_lengths))
+        second._fit(second._problem(corpus, self._training_targets(), self.seed_), ())
+        if second.interrupted_:
+            raise KeyboardInterrupt
+        return second
+
+    def predict_interval(self, X: Any, level: float = 0.9, **reading: Unpack[Reading]) -> FloatArray:
+        """Limits between which the number of each document is expected, in the unit of ``y``.
+
+        They are as far from the prediction as numbers of documents are that :meth:`fit_intervals` has held out. The
+        distance is the same for all documents, long or short.
+
+        Parameters
+        ----------
+        X : texts, a matrix of counts, a data frame or a Corpus
+            Documents, as in ``fit``.
+        level : float, default=0.9
+            Probability that a number lies between its limits. As many numbers are to lie below as above.
+        **reading
+            How ``X`` is read, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, 2)
+            Lower and upper limits.
+
+        Raises
+        ------
+        InputError
+            If ``fit_intervals`` was not called.
+
+        Examples
+        --------
+        >>> from topicloom import MedLDARegressor
+        >>> model = MedLDARegressor(2, random_state=0).fit(["good fine", "bad poor"] * 20, [5.0, 1.0, 4.0, 2.0] * 10)
+        >>> model.fit_intervals(0.5).predict_interval(["good fine", "poor"], level=0.5).shape
+        (2, 2)
+        """
+        from topicloom.evaluation.collections import check_level
+
+        check_is_fitted(self, "seed_")
+        check_level(level)
+        if len(self._misses) == 0:
+            raise InputError("the model does not know how far it is off; call fit_intervals() first.")
+        limits = np.interp([(1 - level) / 2, (1 + level) / 2], _PLACES, self._misses)
+        return np.asarray(self.predict(X, **reading)[:, None] + self._scale * limits)
 
     def score(self, X: Any, y: Any = None, **reading: Unpack[Reading]) -> float:
         """Predictive R²: 1 − mean squared error / variance.
@@ -218,10 +326,15 @@ class MedLDARegressor(SupervisedTopics):
         return Parts(self._scale * plain.word, self.intercept_ + self._scale * plain.rest)
 
     def _fitted_numbers(self) -> list[Any]:
-        return [*super()._fitted_numbers(), self.intercept_, self._scale]
+        return [
+            *super()._fitted_numbers(),
+            self.intercept_,
+            self._scale,
+            *([self._misses] if len(self._misses) else []),
+        ]
 
     def _own_arrays(self) -> dict[str, AnyArray]:
-        return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale])}
+        return super()._own_arrays() | {"unit": np.array([self.intercept_, self._scale]), "misses": self._misses}
 
     def _check_own(self, file: Contents) -> None:
         _stored_checks.check_regressor(file, self.n_chains)
@@ -231,6 +344,7 @@ class MedLDARegressor(SupervisedTopics):
         super()._set_own_arrays(arrays)
         self._kind = "regression"
         self.intercept_, self._scale = map(float, arrays["unit"])
+        self._misses = arrays.get("misses", np.zeros(0))  # which earlier versions did not keep
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import RegressorTags

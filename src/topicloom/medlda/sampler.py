@@ -35,7 +35,10 @@ from topicloom.medlda.weights import CoordinateScratch, DocTopics, TopicDocs
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.rng import Purpose, path_key
 
-LOSSES = {"hinge": augment.HINGE, "logistic": augment.LOGISTIC, "epsilon_insensitive": augment.EPSILON_INSENSITIVE}
+LOSSES = {
+    "hinge": augment.HINGE, "logistic": augment.LOGISTIC, "epsilon_insensitive": augment.EPSILON_INSENSITIVE,
+    "squared": augment.SQUARED,
+}  # fmt: skip
 SAMPLERS = ("auto", "mh", "dense")
 COMPOSITIONS = ("mixture", "cycle", "doc", "word", "exp")
 _KINDS = {"doc": proposals.DOC, "word": proposals.WORD, "exp": proposals.EXP}

@@ -10,6 +10,8 @@ from topicloom._types import AnyArray
 from topicloom.errors import StorageError
 from topicloom.files.checks import SCALARS, Contents, Expected
 
+N_MISSES = 1001  # quantiles of how far predictions of numbers are off
+
 _SUPERVISED = {
     "by_words": Expected("f8", ("chains", "V", "K"), positive=True),
     "group_of": Expected("i", ("tasks",), low=0),
@@ -49,7 +51,12 @@ def _check_tasks(file: Contents, kind: str, n_classes: int, n_tasks: int) -> Non
 
 def check_regressor(file: Contents, n_chains: Any) -> None:
     _check_supervised(file, n_chains)
-    file.expect({"unit": Expected("f8", (2,))})
+    file.expect({"unit": Expected("f8", (2,)), "misses": Expected("f8", ("quantiles",), optional=True)})
+    misses = file.arrays.get("misses", np.zeros(0))
+    if len(misses) not in (0, N_MISSES):
+        file.fail(f"the array 'misses' has {len(misses)} quantiles, expected {N_MISSES}")
+    if np.any(np.diff(misses) < 0):
+        file.fail("the array 'misses' is not in ascending order")
     if file.sizes["tasks"] != 1 or file.arrays["unit"][1] <= 0:
         file.fail("a regression has one task and a positive scale")
 

@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from topicloom._types import AnyArray, BoolArray, FloatArray
 from topicloom.corpus.corpus import Corpus
-from topicloom.corpus.frames import to_frame
 from topicloom.corpus.inputs import Reading
 from topicloom.engine import draws
 from topicloom.engine.checks import SUPERVISED, Recorded
 from topicloom.engine.estimates import Estimator
-from topicloom.engine.estimator import inputs, parameters, tables
+from topicloom.engine.estimator import inputs, parameters
 from topicloom.engine.estimator.explained import Parts, Target
 from topicloom.engine.estimator.fitted import Problem
 from topicloom.engine.estimator.topics import TopicModel
@@ -29,12 +27,15 @@ from topicloom.medlda import sampler as _samplers
 from topicloom.medlda import stored_checks as _stored_checks
 from topicloom.medlda import targets as _targets
 from topicloom.medlda.targets import Kind, Targets
+from topicloom.medlda.topic_weights import TopicWeights
 from topicloom.medlda.unseen import refit_chains
 from topicloom.numerics.product import product
 from topicloom.numerics.rng import path_key
 
+_PARTS = 3  # of the documents: scores of each by weights refit to the others
 
-class SupervisedTopics(TopicModel):
+
+class SupervisedTopics(TopicWeights, TopicModel):
     """A topic model whose topics are to predict something. Subclasses say what, and bring the parameters."""
 
     loss: str
@@ -59,9 +60,6 @@ class SupervisedTopics(TopicModel):
 
     _targets: Targets | None  # of the training documents
     _kind: str
-    _groups: list[list[int]]
-    _by_words: FloatArray  # [chains, V, K] expected counts plus β
-    _etas: list[FloatArray]  # [K, tasks] of each chain
 
     def __init__(
         self,
@@ -131,12 +129,12 @@ class SupervisedTopics(TopicModel):
         """The loss by which the weights of so many tasks with the same topics are refit."""
         raise NotImplementedError
 
-    def _directions(self) -> list[tuple[Any, int, float]]:
-        """Name, task and sign of what topics may push toward."""
-        raise NotImplementedError
-
     def _task_epsilon(self, targets: Targets) -> float:
         return 0.0
+
+    def _has_thresholds(self) -> bool:
+        """Whether thresholds are chosen, on scores by weights that do not know the documents."""
+        return False
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
@@ -218,7 +216,9 @@ class SupervisedTopics(TopicModel):
     def _prior(self, corpus: Corpus) -> Prior:
         k = self.n_components
         alpha = inputs.check_prior("doc_topic_prior", self.doc_topic_prior, k, "topics", 6.4 / k)
-        beta = inputs.check_prior("topic_word_prior", self.topic_word_prior, corpus.n_words, "words", 0.1)
+        beta = inputs.check_prior(
+            "topic_word_prior", self.topic_word_prior, corpus.n_words, "words", _word_prior(corpus, k)
+        )
         return make_prior(alpha, beta, corpus.n_docs)
 
     def _precision(self, targets: Targets) -> float:
@@ -257,6 +257,7 @@ class SupervisedTopics(TopicModel):
         said, self._etas = refit_chains(
             corpus, chains, serves, [self._refit_loss(len(tasks)) for tasks in serves], targets.target,
             self._task_weights(targets), _targets.known(targets, corpus), threads_for(self.n_jobs),
+            _PARTS if self._has_thresholds() else 1,
         )  # fmt: skip
         return said / self.n_chains
 
@@ -273,96 +274,6 @@ class SupervisedTopics(TopicModel):
 
     def _learn_more(self, targets: Targets, said: FloatArray) -> None:
         """What a subclass publishes; ``said`` is f of the training documents."""
-
-    # -- what was learned ----------------------------------------------------------------------------------------
-
-    @property
-    def coef_(self) -> FloatArray:
-        """Weights of the topics, the mean over kept samples.
-
-        Returns
-        -------
-        ndarray of shape (n_tasks, n_components)
-            Each task is as in the best chain that serves it.
-        """
-        check_is_fitted(self, "seed_")
-        return np.concatenate([self._etas[self._best_of(group)].T for group in range(len(self._groups))])
-
-    def _best_of(self, group: int) -> int:
-        """Of the chains that serve a group of tasks the published one or, in other groups, the likeliest."""
-        first = group * self.n_chains
-        if first <= self.best_chain_ < first + self.n_chains:
-            return self.best_chain_
-        return first + int(np.argmax(self.log_joint_[first : first + self.n_chains]))
-
-    def class_topics(self, n_topics: int = 3, n_words: int = 8, *, frame: str | None = None) -> Any:
-        """The topics that push most toward each class.
-
-        Parameters
-        ----------
-        n_topics : int, default=3
-            Topics per class.
-        n_words : int, default=8
-            Words per topic, the most probable first.
-        frame : {"pandas", "polars", "pyarrow", "rows"}, optional
-            Kind of the table. None takes pandas, otherwise polars, otherwise plain rows.
-
-        Returns
-        -------
-        DataFrame, pyarrow.Table or Rows
-            Columns ``class``, ``topic``, ``weight`` and ``words``, and ``name`` if topics have names. For numbers the
-            classes are "low" and "high".
-
-        Examples
-        --------
-        >>> from topicloom import MedLDAClassifier
-        >>> model = MedLDAClassifier(2, random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
-        >>> model.class_topics(n_topics=1, n_words=1, frame="pandas")["class"].tolist()
-        ['sport', 'state']
-        """
-        return to_frame(self._class_topic_columns(n_topics, n_words), frame)
-
-    def _class_topic_columns(self, n_topics: int, n_words: int) -> dict[str, Any]:
-        rows = self.class_topic_rows(n_topics, n_words)
-        names = ("class", "topic", "weight", "words")
-        columns: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        # Names are those of the published chain's topics; other groups of tasks have topics of their own.
-        return tables.with_names(columns, self.topic_names_ if len(self._groups) == 1 else None)
-
-    def class_topic_rows(self, n_topics: int = 3, n_words: int = 8) -> list[tuple[Any, int, float, str]]:
-        """``class_topics`` as a list of tuples, without a data frame.
-
-        Parameters
-        ----------
-        n_topics : int, default=3
-            Topics per class.
-        n_words : int, default=8
-            Words per topic, the most probable first.
-
-        Returns
-        -------
-        list of tuple
-            Class, topic, weight and words.
-
-        Examples
-        --------
-        >>> from topicloom import MedLDAClassifier
-        >>> model = MedLDAClassifier(2, random_state=0).fit(["goal team", "law party"] * 20, ["sport", "state"] * 20)
-        >>> [words for _, _, _, words in model.class_topic_rows(n_topics=1, n_words=2)]
-        ['goal team', 'law party']
-        """
-        check_is_fitted(self, "seed_")
-        inputs.check_whole("n_topics", n_topics, 1)
-        inputs.check_whole("n_words", n_words, 1)
-        group_of = {task: group for group, own in enumerate(self._groups) for task in own}
-        rows: list[tuple[Any, int, float, str]] = []
-        coef = self.coef_
-        for name, task, sign in self._directions():
-            by_word = self._by_words[self._best_of(group_of[task])]
-            words = tables.top_words((by_word / by_word.sum(axis=0)).T, self.vocabulary_, n_words)
-            order = np.argsort(-sign * coef[task], kind="stable")[:n_topics].tolist()
-            rows += [(name, k, float(sign * coef[task, k]), " ".join(words[k])) for k in order]
-        return rows
 
     # -- new documents -------------------------------------------------------------------------------------------
 
@@ -441,6 +352,14 @@ class SupervisedTopics(TopicModel):
         self._groups = [np.flatnonzero(group_of == group).tolist() for group in range(int(group_of.max()) + 1)]
         sizes = np.repeat([len(own) for own in self._groups], self.n_chains)
         self._etas = np.split(arrays["etas"], np.cumsum(sizes)[:-1], axis=1)
+
+
+def _word_prior(corpus: Corpus, n_topics: int) -> float:
+    """β if none is given: 0.1, or less where all words of a topic would have more than a fifth of its tokens.
+
+    Too large a β makes many topics alike, and too small a one lets words of single documents tell their labels.
+    """
+    return min(0.1, max(0.03, 0.2 * corpus.n_tokens / (n_topics * max(corpus.n_words, 1))))
 
 
 def _lengths(corpus: Corpus) -> FloatArray:

@@ -54,7 +54,7 @@ def hinge_precision(targets: Targets, loss_weight: float, n_topics: int) -> floa
     """
     most = (loss_weight / 1.6) ** 2
     positive = targets.target[weights_of(targets) > 0] > 0
-    n = min(0.5 * len(positive), 10.0 * float(positive.sum(axis=0).mean()))
+    n = min(0.7 * len(positive), 14.0 * float(positive.sum(axis=0).mean()))
     return min(most, max(0.25 * most, loss_weight * n / n_topics))
 
 

@@ -15,7 +15,7 @@ from topicloom.engine.expected_counts import MAX_ITER, TOL, Ending, Words, expec
 from topicloom.engine.prior import DocumentPrior, Prior
 from topicloom.engine.run import Chain
 from topicloom.engine.threads import run_parallel
-from topicloom.medlda.refit import refit
+from topicloom.medlda.refit import parts_left_out, refit
 from topicloom.medlda.state import MedState
 from topicloom.numerics.jit import as_input
 from topicloom.numerics.product import product
@@ -64,18 +64,23 @@ def _expect_part(
 
 def refit_chains(
     corpus: Corpus, chains: Sequence[Chain], serves: Sequence[list[int]], losses: Sequence[int], target: FloatArray,
-    weight: FloatArray, known: BoolArray, n_jobs: int,
+    weight: FloatArray, known: BoolArray, n_jobs: int, parts: int = 1,
 ) -> tuple[FloatArray, list[FloatArray]]:  # fmt: skip
     """Weights of each chain for the tasks that it ``serves``, and f [D, tasks] summed over the chains.
 
-    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks].
+    Weights are refit by the documents that are ``known``, to targets and with weights [D, tasks]. f of each of these is
+    of weights refit without its part of the documents, if there are several ``parts``.
     """
 
     def one(index: int) -> tuple[FloatArray, FloatArray]:
         chain, tasks = chains[index], serves[index]
         share = unseen_shares(corpus, chain.state, chain.prior, n_jobs if len(chains) == 1 else 1)
-        eta = refit(share[known], target[known][:, tasks], weight[known][:, tasks], losses[index])
-        return eta, product(share, eta)
+        asked = target[known][:, tasks], weight[known][:, tasks]
+        eta = refit(share[known], *asked, losses[index])
+        said = product(share, eta)
+        if parts > 1:
+            said[known] = parts_left_out(share[known], *asked, losses[index], parts)
+        return eta, said
 
     found = run_parallel(one, range(len(chains)), n_jobs)
     said = np.zeros(target.shape)
