@@ -4,7 +4,7 @@ Each version runs in a process of its own, from the source tree that it is given
 the same corpus, with one thread; who goes first changes from turn to turn. Equal sweeps are compared with each other,
 and the median of all ratios counts, so that a busy machine does little harm.
 
-    python -m benchmarks.versions --data ../shared/data --old ../before --new .
+    python -m benchmarks.versions --data DATA --old ../before --new .
 """
 
 import argparse
