@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from itertools import count, pairwise
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from topicloom._types import FloatArray
 from topicloom.engine.sampler import Key
@@ -125,5 +124,7 @@ def _in_order(part: Observed, runs: list[Known], prior: HMMPrior, n_iter: int) -
 
 def _apart(one: FloatArray, other: FloatArray) -> float:
     """How many places have another state, whatever the numbers of the states: by expected counts of rows [U, K]."""
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     both = np.array([[float(np.minimum(a, b).sum()) for b in other.T] for a in one.T])
     return float(one.sum() - both[linear_sum_assignment(-both)].sum())
