@@ -28,7 +28,7 @@ from topicloom.corpus import Corpus
 from topicloom.engine.sampler import Key, Schedule
 from topicloom.errors import InputError
 from topicloom.lda.gibbs import get_sampler
-from topicloom.lda.gibbs.auto import expected, far_share, shape_of
+from topicloom.lda.gibbs.auto import far_share, quickest, shape_of
 
 SAMPLERS = ("dense", "sparse", "words")
 
@@ -71,9 +71,9 @@ def measure(name: str, corpus: Corpus, n_topics: int, looks: Sequence[int], repe
                 copy = kernel.restore(corpus, state.z.copy(), n_topics)
                 taken.append(timed(partial(kernel.sweep, corpus, copy, prior, Key(SEED, 1, 1), Schedule()), clock))
         of_state = get_sampler("sparse").restore(corpus, state.z, n_topics)
-        costs, shape = expected(corpus, of_state, prior), shape_of(corpus, of_state, prior)
+        shape = shape_of(corpus, of_state, prior)
         times = {sampler: min(taken) * 1e9 / corpus.n_tokens for sampler, taken in seconds.items()}
-        chosen = min(costs, key=costs.__getitem__)
+        chosen = quickest(corpus, of_state, prior)
         far = far_share(corpus, n_topics)
         found.append(Reading(name, n_topics, look, shape.entries, shape.topics, far, times, chosen))
         told = ", ".join(f"{sampler} {taken:.0f}" for sampler, taken in times.items())
