@@ -8,7 +8,8 @@ all that are left join at once. Those that join are placed one after the other, 
 (``online_start``), and after each step but the last there are some sweeps.
 
 The part has tokens of many documents: of long ones about ``_SOME`` each, spread over the document, as these show its
-topics; and of documents drawn at random, if so many tokens of all are more than the part.
+topics; and of documents drawn at random, if so many tokens of all are more than the part. It is larger where it would
+have few documents per topic: topics of which hardly a document is there would not be found.
 
 All this is over before the first sweep of the chain, whose sampler is as exact as ever.
 """
@@ -35,7 +36,8 @@ _LEAST, _LARGEST = 1 << 17, 1 << 30  # tokens of a corpus; fewer or more all sta
 _MOST_TOPICS = 2000  # gains of all pairs that may be merged take 72 MB
 _PART, _ENOUGH = 1 / 8, 1 << 20  # the first part: this share of all tokens, or so many if that is less
 _MOST_PART = 0.5  # the first part at most; where it would have to be larger, all tokens start at once
-_DOCS_PER_TOPIC, _TOKENS_PER_TOPIC = 2, 200  # of the first part at least; documents, if there are so many
+_DOCS_PER_TOPIC, _TOKENS_PER_TOPIC = 8, 200  # of the first part at least
+_MOST_DOCS = 0.5  # share of the documents that suffices, however many topics there are
 _SOME = 160  # tokens of a document in the first part, if it is long
 _GROWTH = 4  # times the tokens in one step, at the most
 MOST_TOKENS = 1 << 22  # tokens that are swept before all are there: they are copied
@@ -87,7 +89,7 @@ def parts_of(corpus: Corpus, prior: Prior) -> list[Part]:
         or not 1 < prior.n_topics <= _MOST_TOPICS
     ):
         return []
-    of_docs = min(_DOCS_PER_TOPIC * prior.n_topics / corpus.n_docs, 1.0)
+    of_docs = min(_DOCS_PER_TOPIC * prior.n_topics / corpus.n_docs, _MOST_DOCS)
     least = max(of_docs * _kept(corpus, _SOME), _TOKENS_PER_TOPIC * prior.n_topics)
     share = max(min(_PART, _ENOUGH / corpus.n_tokens), least / corpus.n_tokens)
     if share > _MOST_PART:
