@@ -1,6 +1,6 @@
 """The sampler "auto": before sweeps it chooses the one of dense, sparse and word by word that will be the quickest.
 
-All three draw from the same conditional. Which one comes next depends on the state alone, so a resumed run chooses as an
+All three draw from the same conditional. Which comes next depends on the state alone, so a resumed run chooses as an
 uninterrupted one. Dense and sparse also go through the tokens in the same order: with one shard they are one transition
 in two programs, and choosing between them by the state changes nothing but time. Word by word is another order, so that
 strictly a choice by the state is not exact. It is offered only where it may be the quickest, with very many topics.
