@@ -177,7 +177,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "MedLDAClassifier ovr": lambda: MedLDAClassifier(3, multi_class="ovr", **AVERAGED).fit(
         cases.corpus("tiny"), cases.first_labels("tiny")
     ),
-    "MedLDARegressor": lambda: MedLDARegressor(3, **AVERAGED).fit(cases.corpus("tiny"), cases.numbers("tiny")),
+    "MedLDARegressor": lambda: (
+        MedLDARegressor(3, **AVERAGED).fit(cases.corpus("tiny"), cases.numbers("tiny")).fit_intervals(0.5)
+    ),
     "HDP": lambda: HDP(3, n_chains=2, **QUICK).fit(cases.corpus("tiny")),
     "HMM": lambda: HMM(2, n_chains=2, **QUICK).fit([[0, 1, 1, 0] * 9]),
     "HMM cvb0": lambda: HMM(2, method="cvb0", tol=0, **QUICK).fit([[0, 1, 1, 0] * 9]),
@@ -194,7 +196,7 @@ PREDICTED_WITH = {
     "DependencyLDA": ["threshold_", "_meta", "_calibration", "_label_by_word", "_label_alpha"],
     "CompoundLDA": ["gamma_", "pi_", "pi_draws_", "collection_prior_", "collection_docs_"],
     "MedLDAClassifier": ["_by_words", "_etas"],
-    "MedLDARegressor": ["_by_words", "_etas", "intercept_", "_scale"],
+    "MedLDARegressor": ["_by_words", "_etas", "intercept_", "_scale", "_misses"],
     "HDP": ["alpha_", "beta_", "_level"],
     "HMM": ["initial_", "transition_", "emission_", "log_joint_"],
 }

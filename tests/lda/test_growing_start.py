@@ -186,7 +186,7 @@ def test_models_start_so_and_can_do_without(of_any_size: None) -> None:
         return LDA(4, max_iter=3, n_chains=2, random_state=0, sampler_options=options, **more).fit(CORPUS)
 
     grown = fit()
-    assert grown.fingerprint_ == fit({"start_sweeps": None}, n_jobs=2).fingerprint_
+    assert grown.fingerprint_ == fit({"start_sweeps": "auto"}, n_jobs=2).fingerprint_
     assert grown.fingerprint_ != fit({"start_sweeps": 0}).fingerprint_
     assert fit(sampler="sparse").fingerprint_ == fit({"start_sweeps": 0}, sampler="sparse").fingerprint_
 

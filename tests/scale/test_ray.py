@@ -113,6 +113,7 @@ def test_workers_killed_at_ten_random_moments_change_nothing(
 
     more = KEPT | {"max_iter": 25}
     monkeypatch.setattr(chains.ShardedChain, "start_again", counted)
+    monkeypatch.setattr(chains, "_KEEP_EVERY", 1e9)  # no copies at first, however slow the machine is
     with scale.ray(n_workers=2), pytest.warns(WorkersLostWarning, match="the fit repeats the sweeps") as warned:
         two = fitted(name, (aim,), **more)
     assert len(set(killed)) == 10

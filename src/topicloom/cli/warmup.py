@@ -26,7 +26,7 @@ def warmup(json: Json = False) -> None:
 
     say("compiling all samplers and measures: up to some minutes, less if some is there already.")
     reporter.said_compiling = True
-    started, parts = time.perf_counter(), {}
+    started, parts, known, n_loaded = time.perf_counter(), {}, {*record.compiled}, record.n_loaded
     for name, compile_part in PARTS.items():
         before, since = len(record.compiled), time.perf_counter()
         with warnings.catch_warnings():
@@ -35,17 +35,19 @@ def warmup(json: Json = False) -> None:
         parts[name] = {"seconds": time.perf_counter() - since, "compiled": len(record.compiled) - before}
         if not json:
             typer.echo(f"{name}: {parts[name]['seconds']:.1f} s, {parts[name]['compiled']} functions compiled")
+    compiled_now = {name: took for name, took in record.compiled.items() if name not in known}
+    n_loaded = record.n_loaded - n_loaded
     seconds, used = time.perf_counter() - started, [path.parent for path in record.files if path.is_file()]
     folder = os.path.commonpath(used) if used else None
     files = [*Path(folder).rglob("*.nbc")] if folder else []
     size = sum(path.stat().st_size for path in files)
     if json:
-        found = {"samplers": sampler_names(), "parts": parts, "kernels": record.compiled}
-        counts = {"loaded": record.n_loaded, "files": len(files), "bytes": size}
+        found = {"samplers": sampler_names(), "parts": parts, "kernels": compiled_now}
+        counts = {"loaded": n_loaded, "files": len(files), "bytes": size}
         show_json({"seconds": seconds, **found, **counts, "folder": folder})
         return
-    compiled = f"{len(record.compiled)} functions compiled in {sum(record.compiled.values()):.1f} s"
-    typer.echo(f"ready in {seconds:.1f} s: {compiled}, {record.n_loaded} loaded from files.")
+    compiled = f"{len(compiled_now)} functions compiled in {sum(compiled_now.values()):.1f} s"
+    typer.echo(f"ready in {seconds:.1f} s: {compiled}, {n_loaded} loaded from files.")
     if folder is None:
         typer.echo("Nothing is kept, so each process compiles again. NUMBA_CACHE_DIR names a folder to keep it in.")
     else:

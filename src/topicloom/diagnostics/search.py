@@ -312,7 +312,8 @@ def search_cost(setting: Setting, numbers: Sequence[int], rounds: Sequence[Round
     """
     ends = (min(numbers), topics_of_start(max(numbers)))
     slow = [_seconds_per_token(setting, k) for k in ends]
-    start = sweeps_of_start(setting.parameters.get("sampler_options", {}).get("start_sweeps") or 0)
+    asked = setting.parameters.get("sampler_options", {}).get("start_sweeps", 0)
+    start = 0 if asked == "auto" else sweeps_of_start(asked)
     seconds, drawn = 0.0, 0.0
     tasks = tasks_of(numbers, rounds[-1], last=True)  # what first looks draw is a part of it
     for task in tasks:

@@ -70,9 +70,9 @@ class LDA(PlainTopics):
         Options of the sampler.
 
         * ``n_mh`` (2): steps per token of "mh" and "warp".
-        * ``start_sweeps`` (None): above 0, chains start with this many sweeps of half as many topics again. The most
+        * ``start_sweeps`` ("auto"): above 0, chains start with this many sweeps of half as many topics again. The most
           similar topics are then merged until ``n_components`` are left. Fewer chains get stuck with merged topics.
-          None does so with a part of the tokens, to which the others are added step by step, if the sampler is
+          "auto" does so with a part of the tokens, to which the others are added step by step, if the sampler is
           "auto" and the corpus large enough for it to pay. 0 starts from random topics.
     learn_priors : bool or "symmetric", default=None
         None learns the priors that were left as None, True learns both, False neither. α becomes asymmetric, β stays
@@ -183,7 +183,7 @@ class LDA(PlainTopics):
         "predict_options": parameters.predict_options(burn_in=20, thin=2, n_samples=5, n_chains=2),
         "sampler_options": {
             "n_mh": parameters.Option(2, parameters.whole(1)),
-            "start_sweeps": parameters.Option(None, parameters.or_none(parameters.whole(0))),
+            "start_sweeps": parameters.Option("auto", parameters.whole_or_auto(0)),
         },
     }
     _GONE: ClassVar[Mapping[str, str]] = {
@@ -321,8 +321,9 @@ class LDA(PlainTopics):
         return int(parameters.read_options(self, "sampler_options")["n_mh"])
 
     def _start_sweeps(self) -> int | None:
+        """None: the default start of the sampler."""
         value = parameters.read_options(self, "sampler_options")["start_sweeps"]
-        return None if value is None else int(value)
+        return None if value == "auto" else int(value)
 
     def _check_start(self) -> None:
         """What a start with more topics cannot be combined with."""

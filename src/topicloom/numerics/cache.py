@@ -25,7 +25,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 
@@ -215,7 +214,7 @@ class DamagedError(Exception):
 
 def versions(stamp: str) -> tuple[str, ...]:
     """What compiled code depends on beside the processor and Python, whose version is in the files' names."""
-    return numba.__version__, llvmlite.__version__, np.__version__, stamp
+    return numba.__version__, numba_private.llvm_version(), np.__version__, stamp
 
 
 def _place(function: Callable[..., Any], path: Path, stamp: str) -> tuple[Path, bool]:

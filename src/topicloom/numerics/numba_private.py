@@ -71,6 +71,18 @@ def options(*, counts_references: bool, inlined: bool = False) -> dict[str, Any]
     return {option: value for option, value in wanted.items() if option in _KNOWN}
 
 
+# -- versions --------------------------------------------------------------------------------------------------------
+
+
+def llvm_version() -> str:
+    """Of the package that makes machine code for Numba."""
+    try:
+        import llvmlite
+    except ImportError:
+        return "none"
+    return str(llvmlite.__version__)
+
+
 # -- compiled code on disk -------------------------------------------------------------------------------------------
 
 

@@ -58,12 +58,16 @@ def flag(name: str, value: Any) -> None:
         raise InputError(f"{name}={shown(value)} must be True or False, or a whole number.")
 
 
-def shards(name: str, value: Any) -> None:
-    """A number of shards, or "auto"."""
-    if not isinstance(value, str):
-        check_whole(name, value, 1)
-    elif value != "auto":
-        raise InputError(f'{name}={shown(value)} must be "auto" or a whole number of at least 1.')
+def whole_or_auto(least: int) -> Check:
+    """A whole number of at least ``least``, or "auto"."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str):
+            check_whole(name, value, least)
+        elif value != "auto":
+            raise InputError(f'{name}={shown(value)} must be "auto" or a whole number of at least {least}.')
+
+    return check
 
 
 def shards_of(value: Any) -> int:
@@ -75,7 +79,7 @@ positive = number(LEAST, MOST)  # a number that calculations can bear
 
 _SHARED: Mapping[str, Check] = {  # parameters that several models have
     **dict.fromkeys(("n_components", "thin", "n_chains", "n_paths"), whole(1)),
-    "n_shards": shards,
+    "n_shards": whole_or_auto(1),
     **dict.fromkeys(("trace_every", "checkpoint_every", "max_doc_update_iter"), whole(1)),
     **dict.fromkeys(("tol", "mean_change_tol"), number(0.0)),
     "estimator": choice(ESTIMATORS),
@@ -122,7 +126,7 @@ class SamplerOptions(TypedDict, total=False):
     """How topics are drawn. What is left out is the model's default."""
 
     n_mh: int  # steps per token, of samplers that propose and accept
-    start_sweeps: int | None  # sweeps of a start with more topics, which are then merged
+    start_sweeps: int | Literal["auto"]  # sweeps of a start with more topics, which are then merged
 
 
 class Option(NamedTuple):
