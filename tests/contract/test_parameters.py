@@ -90,7 +90,9 @@ def test_options_have_the_keys_and_types_that_type_checkers_see(name: str, optio
     assert get_type_hints(typed).keys() == known.keys()
     for key, kind in get_type_hints(typed).items():
         default = known[key].default
-        assert default is None or default in get_args(kind) or isinstance(default, kind)
+        kinds = [part for part in (kind, *get_args(kind)) if isinstance(part, type)]
+        values = [value for part in (kind, *get_args(kind)) for value in get_args(part)]
+        assert default is None or default in values or isinstance(default, tuple(kinds))
     assert read_options(MODELS[name](), option) == {key: own.default for key, own in known.items()}
 
 
