@@ -8,6 +8,7 @@ from topicloom.corpus.stored import load_corpus, save_corpus
 from topicloom.datasets import bars
 from topicloom.engine import places, shards
 from topicloom.errors import InputError, WorkersLostWarning
+from topicloom.lda.gibbs import growing_start
 from topicloom.scale import chain as chains
 from topicloom.scale.cluster import InProcess, WorkersLostError
 from topicloom.scale.place import Workers
@@ -61,6 +62,16 @@ def test_lda_has_the_bits_of_one_process(sampler: str) -> None:
 )
 def test_models_have_the_bits_of_one_process(make, args, given) -> None:
     assert same(make().fit(CORPUS, *args, **given), there(make, 3, *args, **given))
+
+
+def test_chains_that_start_on_some_of_the_tokens_have_the_bits_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing_start, "_LEAST", 100)
+    plain = LDA(2, sampler_options={"start_sweeps": 0}, **SHORT).fit(CORPUS)
+    one = LDA(2, **SHORT).fit(CORPUS)
+    assert one.fingerprint_ != plain.fingerprint_
+    assert same(one, there(lambda: LDA(2, **SHORT), 3))
+    groups = CompoundLDA(2, **SHORT).fit(CORPUS, groups=GROUPS)
+    assert same(groups, there(lambda: CompoundLDA(2, **SHORT), 2, groups=GROUPS))
 
 
 def test_blocks_in_pieces_with_delayed_totals_have_the_bits_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
