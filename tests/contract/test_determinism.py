@@ -76,7 +76,6 @@ NO_BLAS = {"base", "exceptions", "utils"}  # of scikit-learn; all else of it nee
 ALLOWED = {
     "labeled/calibration.py": "within one_blas_thread",
     "labeled/label_rules.py": "within one_blas_thread; and products and norms of sparse matrices, which need no BLAS",
-    "hmm/starts.py": "an assignment of expected counts, by comparisons and additions",
     "hmm/posterior.py": "an assignment of whole numbers, by comparisons and additions",
     "medlda/model.py": "accuracy: counts",
     "medlda/regressor.py": "r2_score: means by NumPy",
