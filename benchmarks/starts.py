@@ -7,14 +7,15 @@ plain start is after a quarter of them. Seconds are of processor time on one thr
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._common import machine, table, timed, without_paths
+from benchmarks._common import CLOCKS, machine, table, without_paths
+from benchmarks._races import Curve, Point
 from benchmarks._tools import as_models_start, fixed_prior, likelihood, read, say, warm_up
 from topicloom.corpus import Corpus
 from topicloom.engine.prior import Prior
@@ -28,37 +29,19 @@ HEAD = [
 ]  # fmt: skip
 
 
-class Curve(NamedTuple):
-    """Seconds and log p(w, z) per token after the start and along the sweeps."""
-
-    seconds: list[float]
-    reached: list[float]
-
-    def seconds_to(self, goal: float) -> float:
-        """When the goal was reached, on straight lines between looks; NaN if it was not."""
-        for i in range(1, len(self.reached)):
-            if self.reached[i] >= goal:
-                before, after = self.reached[i - 1], self.reached[i]
-                share = max((goal - before) / (after - before), 0.0)
-                return self.seconds[i - 1] + share * (self.seconds[i] - self.seconds[i - 1])
-        return float("nan")
-
-
 def run(sampler: Sampler, corpus: Corpus, prior: Prior, seed: int, sweeps: int, every: int) -> Curve:
     """A chain from its start on."""
-    states = []
-    spent = [timed(lambda: states.append(sampler.init(corpus, prior, Key(seed, 0, 0))), "cpu")]
-    state, progress = states.pop(), None
-    reached = [likelihood(corpus, state.z, prior.n_topics)]
-    for done in range(0, sweeps, every):
-
-        def some(state=state, progress=progress, done=done) -> None:  # type: ignore[no-untyped-def]
-            states.append(sampler.run(corpus, state, prior, Key(seed, 0, done + 1), Schedule(), every, progress))
-
-        spent.append(spent[-1] + timed(some, "cpu"))
-        state, _, progress = states.pop()
-        reached.append(likelihood(corpus, state.z, prior.n_topics))
-    return Curve(spent, reached)
+    now = CLOCKS["cpu"]
+    begun = now()
+    state, progress, curve = sampler.init(corpus, prior, Key(seed, 0, 0)), None, Curve(sampler.name)
+    spent = curve.start = now() - begun
+    for done in range(0, sweeps + 1, every):
+        if done > 0:
+            begun, first = now(), Key(seed, 0, done - every + 1)
+            state, _, progress = sampler.run(corpus, state, prior, first, Schedule(), every, progress)
+            spent += now() - begun
+        curve.points.append(Point(done, spent, likelihood(corpus, state.z, prior.n_topics)))
+    return curve
 
 
 def rows_of(name: str, corpus: Corpus, n_topics: int, seeds: int, sweeps: int, every: int) -> list[str]:
@@ -69,11 +52,10 @@ def rows_of(name: str, corpus: Corpus, n_topics: int, seeds: int, sweeps: int, e
     found = []
     for seed in range(1, seeds + 1):
         one, other = (run(sampler, corpus, prior, seed, sweeps, every) for sampler in (plain, grown))
-        goal = one.reached[len(one.reached) // 4]
-        to = one.seconds_to(goal), other.seconds_to(goal)
-        found.append(
-            [one.seconds[0], other.seconds[0], *to, to[0] / to[1], goal, one.reached[-1], other.reached[-1]]
-        )  # fmt: skip
+        goal = one.points[len(one.points) // 4].likelihood
+        to = [math.nan if (reached := curve.seconds_to(goal)) is None else reached for curve in (one, other)]
+        ends = one.points[-1].likelihood, other.points[-1].likelihood
+        found.append([one.start, other.start, *to, to[0] / to[1], goal, *ends])
         say(f"{name}, K = {n_topics}, seed {seed}: {to[0]:.2f} and {to[1]:.2f} s to {goal:.3f}")
     middle = np.median(found, axis=0)
     ratios = [row[4] for row in found]

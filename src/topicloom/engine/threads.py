@@ -124,7 +124,7 @@ def run_steps(step: Callable[[int, int], object], n_tasks: int, n_steps: int, de
     its core's cache, while that may go on, and otherwise has the one that is furthest behind.
 
     Cores that others use, too, are not equally quick, and which one is the slower changes. A thread that must wait for
-    another though its task was no further than the others when it got it is the quicker one: they exchange
+    another, although its task was no further than the others when it got it, is the quicker one: they exchange
     tasks. Where tasks are of unequal lengths an exchange gains nothing; a thread that got a task with its
     lead just waits.
     """

@@ -40,7 +40,7 @@ class Sizes(NamedTuple):
     n_tokens: int
 
 
-_BYTES_OF_PART = 24  # per token of the part on which a chain starts
+BYTES_OF_PART = 24  # per token of the part on which a chain starts
 
 
 class _Task(NamedTuple):
@@ -263,7 +263,7 @@ def _words(task: _Task) -> _Room:
 def _auto(task: _Task) -> _Room:
     """Lists, or a dense matrix where sweeps are quicker with one; both for a moment. At the start a part's tokens."""
     dense = 4 * task.n_words * task.n_topics
-    start = _BYTES_OF_PART * min(task.n_tokens // 3, MOST_TOKENS)
+    start = BYTES_OF_PART * min(task.n_tokens // 3, MOST_TOKENS)
     return _Room(_lists(task).counts, sweep=max(dense, _words(task).sweep, start))
 
 

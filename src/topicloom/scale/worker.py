@@ -141,7 +141,7 @@ class Worker:
         own = self.chains[chain]
         out = np.zeros(own.n_topics, np.int64)
         for held in own.shards.values():
-            for start in range(0, len(held.z), _CHUNK):  # counting casts to 8 bytes a token: not all at once
+            for start in range(0, len(held.z), _CHUNK):  # counting casts to 8 bytes per token: not all at once
                 out += np.bincount(held.z[start : start + _CHUNK], minlength=own.n_topics)
         return out
 
