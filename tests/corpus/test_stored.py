@@ -180,13 +180,15 @@ def test_an_impossible_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_training_holds_no_copy_of_the_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = zipf(600_000, 1000, 5, doc_length=300.0, exponent=0.2, seed=1).corpus
+    made = zipf(1_200_000, 1000, 5, doc_length=300.0, exponent=0.2, seed=1).corpus
     save_corpus(made, tmp_path / "large.safetensors")
     monkeypatch.setattr(corpus_module, "_CHUNK", 1 << 12)
     monkeypatch.setattr(document_blocks, "__defaults__", (1 << 12,))
-    options = {"max_iter": 21, "random_state": 0}  # long enough to learn α and β, and to trace
+    options = {"max_iter": 21, "random_state": 0, "n_shards": 2}  # long enough to learn α and β, and to trace
     plain = options | {"sampler_options": {"start_sweeps": 0}}
-    LDA(5, **options, checkpoint_dir=tmp_path / "small").fit(synthetic_lda(20, 20, 3, seed=0).corpus)  # compiles
+    save_corpus(synthetic_lda(20, 20, 3, seed=0).corpus, tmp_path / "small.safetensors")
+    few = load_corpus(tmp_path / "small.safetensors", mapped=True)
+    LDA(5, **options, checkpoint_dir=tmp_path / "small").fit(few)  # compiles, and imports what is needed
 
     def peak_of(given: dict[str, Any], name: str) -> int:
         tracemalloc.start()
